@@ -11,12 +11,13 @@ import os
 import re
 import subprocess
 
-# name: (library, package)
+# name: [(library, package)], the first one that is there counts: Debian's releases differ
 DEBIAN = {
-    "mimalloc": ("libmimalloc.so.2", "libmimalloc2.0"),
-    "jemalloc": ("libjemalloc.so.2", "libjemalloc2"),
-    "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
-    "tbbmalloc": ("libtbbmalloc_proxy.so.2", "libtbbmalloc2"),
+    "mimalloc": [("libmimalloc.so.3", "libmimalloc3"), ("libmimalloc.so.2", "libmimalloc2.0")],
+    "jemalloc": [("libjemalloc.so.2", "libjemalloc2")],
+    "tcmalloc": [("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4t64"),
+                 ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4")],
+    "tbbmalloc": [("libtbbmalloc_proxy.so.2", "libtbbmalloc2")],
 }
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GLIBC, OWN_CACHE = "glibc", "own-cache"
@@ -70,11 +71,12 @@ def package_version(package):
 
 def from_debian(name):
     """The contestant, or None where its package is not installed."""
-    library, package = DEBIAN[name]
-    for folder in FOLDERS:
-        for path in sorted(glob.glob(os.path.join(folder, library))):
+    found = [(path, package) for library, package in DEBIAN[name] for folder in FOLDERS
+             for path in sorted(glob.glob(os.path.join(folder, library)))]
+    for path, package in found:
+        if package_version(package):
             return Contestant(name, "peer", path, package_version(package), package)
-    return None
+    return Contestant(name, "peer", found[0][0]) if found else None
 
 
 def from_file(name, path, version=None, environment=None):
@@ -120,7 +122,8 @@ def one(item):
         raise Failure(f"no peer '{name}'; there are {', '.join([*DEBIAN, GLIBC])}, or NAME=PATH", 2)
     found = from_debian(name)
     if not found:
-        raise Failure(f"{name}: {DEBIAN[name][0]} is not installed: apt-get install {DEBIAN[name][1]}")
+        library, packages = DEBIAN[name][0][0], " or ".join(package for _, package in DEBIAN[name])
+        raise Failure(f"{name}: {library} is not installed: apt-get install {packages}")
     return [found]
 
 

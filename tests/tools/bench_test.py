@@ -387,8 +387,9 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(environment["MALLOC_ARENA_MAX"], "1")
 
     def test_missing_peer(self):
-        packages = {"mimalloc": "libmimalloc2.0", "jemalloc": "libjemalloc2",
-                    "tcmalloc": "libtcmalloc-minimal4", "tbbmalloc": "libtbbmalloc2"}
+        packages = {"mimalloc": "libmimalloc3 or libmimalloc2.0", "jemalloc": "libjemalloc2",
+                    "tcmalloc": "libtcmalloc-minimal4t64 or libtcmalloc-minimal4",
+                    "tbbmalloc": "libtbbmalloc2"}
         with tempfile.TemporaryDirectory() as empty:
             for peer, package in packages.items():
                 run = bench("pair", "--quick", "--peers", peer, "--peer-dir", empty)

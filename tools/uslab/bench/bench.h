@@ -43,6 +43,12 @@ enum published {
 	NR_PUBLISHED,
 };
 
+/* A library, and the Debian package that has it. */
+struct packaged {
+	const char *library; /* NULL: it is in every process */
+	const char *package;
+};
+
 /* Who can be measured, and how. Static. */
 struct contestant {
 	const char *name;
@@ -50,10 +56,11 @@ struct contestant {
 	unsigned int benchmarks; /* bits 1 << enum benchmark_id that it takes part in */
 	const char *worker;	 /* program that measures it */
 	const char *argument;	 /* the worker's --contestant */
-	const char *library;	 /* to preload, or NULL */
-	const char *package;	 /* Debian package of a peer's library, or NULL */
-	const char *what;	 /* one line for people */
-	const char *conf;	 /* its engine and front as USLAB_CONF has them, or NULL */
+	const char *library;	 /* of our own, to preload, or NULL */
+	/* Of a peer, in the order of preference: Debian's releases differ. The last package is NULL. */
+	const struct packaged *packages;
+	const char *what; /* one line for people */
+	const char *conf; /* its engine and front as USLAB_CONF has them, or NULL */
 	enum published published;
 };
 
@@ -138,6 +145,7 @@ struct entry {
 	unsigned int size; /* bytes per object */
 	char worker_path[PATH_MAX];
 	char library_path[PATH_MAX]; /* "": nothing is preloaded */
+	const char *package;	     /* of a peer that is installed, or NULL */
 	char version[MAX_NAME];	     /* of the package, or "" */
 	struct metric metrics[MAX_METRICS];
 	size_t nr_metrics;

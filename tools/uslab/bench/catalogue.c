@@ -209,6 +209,19 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			.what = "arrays: " text                               \
 	}
 
+static const struct packaged mimalloc[] = { { "libmimalloc.so.3", "libmimalloc3" },
+					    { "libmimalloc.so.2", "libmimalloc2.0" },
+					    { NULL, NULL } };
+static const struct packaged jemalloc[] = { { "libjemalloc.so.2", "libjemalloc2" },
+					    { NULL, NULL } };
+static const struct packaged tcmalloc[] = { { "libtcmalloc_minimal.so.4",
+					      "libtcmalloc-minimal4t64" },
+					    { "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4" },
+					    { NULL, NULL } };
+static const struct packaged tbbmalloc[] = { { "libtbbmalloc_proxy.so.2", "libtbbmalloc2" },
+					     { NULL, NULL } };
+static const struct packaged glibc[] = { { NULL, "libc6" }, { NULL, NULL } };
+
 static const struct contestant contestants[] = {
 	{ "own-cache", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY | MODES,
 	  ON_CACHE_WORKER, "array",
@@ -242,15 +255,11 @@ static const struct contestant contestants[] = {
 	  .what = "the same with memory made ready ahead", .conf = "realtime=256M" },
 	{ "uslab-cpuslab", ROLE_USLAB, LOCALITY, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
 	  .what = "the drop-in malloc with SLUB's front", .conf = "front=cpuslab" },
-	{ "mimalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libmimalloc.so.2",
-	  "libmimalloc2.0", .what = NULL },
-	{ "jemalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libjemalloc.so.2",
-	  "libjemalloc2", .what = NULL },
-	{ "tcmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtcmalloc_minimal.so.4",
-	  "libtcmalloc-minimal4", .what = NULL },
-	{ "tbbmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtbbmalloc_proxy.so.2",
-	  "libtbbmalloc2", .what = NULL },
-	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", NULL, "libc6", .what = NULL },
+	{ "mimalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", .packages = mimalloc },
+	{ "jemalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", .packages = jemalloc },
+	{ "tcmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", .packages = tcmalloc },
+	{ "tbbmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", .packages = tbbmalloc },
+	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", .packages = glibc },
 	{ "null-malloc", ROLE_FLOOR, PAIR | MODES, ON_MALLOC_WORKER, "malloc",
 	  "libuslab_bench_null.so", .what = "floor: a malloc that does nothing, through the PLT" },
 	{ "loop", ROLE_FLOOR, PAIR | LATENCY, ON_MALLOC_WORKER, "loop",

@@ -128,22 +128,44 @@ unsigned int plan_threads(const struct session *s)
 
 /* ---- files ---- */
 
+/* The first of the packages whose library is there; NULL: none is. Sets the library's path. */
+static const struct packaged *find_packaged(const struct session *s, struct entry *e)
+{
+	for (const struct packaged *p = e->who->packages; p->package; p++)
+		if (!p->library || find_library(e->library_path, p->library, s->options.peer_dir))
+			return p;
+	return NULL;
+}
+
+static int plan_peer(struct session *s, struct entry *e)
+{
+	const struct packaged *first = e->who->packages, *found = find_packaged(s, e);
+
+	if (!found)
+		return util_fail(COMMAND,
+				 "%s is not installed (no %s%s%s): apt-get install %s%s%s, or "
+				 "choose with --peers",
+				 e->who->name, first->library, s->options.peer_dir ? " in " : "",
+				 s->options.peer_dir ? s->options.peer_dir : "", first->package,
+				 first[1].package ? " or " : "",
+				 first[1].package ? first[1].package : "");
+	e->package = found->package;
+	package_version(e->version, found->package);
+	/* the package of the same library has another name in another release */
+	if (!e->version[0] && found[1].package && !strcmp(found[1].library, found->library)) {
+		e->package = found[1].package;
+		package_version(e->version, found[1].package);
+	}
+	return 0;
+}
+
 static int plan_library(struct session *s, struct entry *e)
 {
 	const struct contestant *c = e->who;
 
-	if (!c->library)
-		return 0;
-	if (c->role == ROLE_PEER) {
-		if (find_library(e->library_path, c->library, s->options.peer_dir))
-			return 0;
-		return util_fail(COMMAND,
-				 "%s is not installed (no %s%s%s): apt-get install %s, or choose "
-				 "with --peers",
-				 c->name, c->library, s->options.peer_dir ? " in " : "",
-				 s->options.peer_dir ? s->options.peer_dir : "", c->package);
-	}
-	if (find_own_file(e->library_path, c->library))
+	if (c->packages)
+		return plan_peer(s, e);
+	if (!c->library || find_own_file(e->library_path, c->library))
 		return 0;
 	return util_fail(COMMAND, "%s is missing beside this program; build it with 'make'",
 			 c->library);
@@ -161,8 +183,6 @@ static int plan_entry(struct session *s, const struct contestant *c)
 	if (!find_own_file(e->worker_path, c->worker))
 		return util_fail(COMMAND, "%s is missing beside this program; build it with 'make'",
 				 c->worker);
-	if (c->package)
-		package_version(e->version, c->package);
 	return plan_library(s, e);
 }
 

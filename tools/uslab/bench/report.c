@@ -226,7 +226,7 @@ static void foot(const struct session *s, FILE *out)
 				s->entries[i].who->what);
 		else if (s->entries[i].version[0])
 			fprintf(out, "%-*s %s %s\n", REPORT_NAME_WIDTH, s->entries[i].who->name,
-				s->entries[i].who->package, s->entries[i].version);
+				s->entries[i].package, s->entries[i].version);
 }
 
 void report_text(const struct session *s, const struct machine *m, FILE *out)

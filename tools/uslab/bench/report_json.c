@@ -191,7 +191,7 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	put_string(o, "what", e->who->what);
 	put_string(o, "conf", e->who->conf);
 	put_string(o, "library", below_here(e->library_path));
-	put_string(o, "package", e->who->package);
+	put_string(o, "package", e->package);
 	put_string(o, "version", e->version);
 	for (size_t i = 0; i < e->nr_metrics; i++)
 		json_object_object_add(metrics, e->metrics[i].name, metric_json(s, &e->metrics[i]));
