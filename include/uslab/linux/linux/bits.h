@@ -5,9 +5,11 @@
 #ifndef USLAB_LINUX_BITS_H
 #define USLAB_LINUX_BITS_H
 
+/* A tree's, or the system's, which has had one since Linux 6.7, and in it nothing of what is below. */
 #if __has_include_next(<linux/bits.h>)
 #include_next <linux/bits.h>
-#else
+#endif
+#ifndef BIT_MASK
 
 #define BITS_PER_BYTE 8
 #ifndef BITS_PER_LONG
