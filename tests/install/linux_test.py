@@ -238,6 +238,14 @@ class Linux(unittest.TestCase):
     def test_names_of_ours_alone(self):
         self.run_text("alone", ALONE, [])
 
+    def test_beside_headers_of_a_newer_system(self):
+        """The system's <linux/bits.h> (Debian 13 has one) has none of the names that kernel code uses."""
+        system = os.path.join(self.work, "system")
+        os.makedirs(os.path.join(system, "linux"))
+        with open(os.path.join(system, "linux", "bits.h"), "w", encoding="utf-8") as file:
+            file.write("#define __GENMASK(high, low) 0\n")
+        self.run_text("newer", ALONE, ["-isystem", system])
+
     def test_beside_a_made_up_tree(self):
         tree = os.path.join(self.work, "tree")
         for name, text in MADE_UP_TREE.items():

@@ -5,7 +5,7 @@
 #ifndef USLAB_LINUX_BITS_H
 #define USLAB_LINUX_BITS_H
 
-/* A tree's, or the system's, which has had one since Linux 6.7, and in it nothing of what is below. */
+/* A tree's; or the system's, which newer ones have, with nothing in it of what is below. */
 #if __has_include_next(<linux/bits.h>)
 #include_next <linux/bits.h>
 #endif
