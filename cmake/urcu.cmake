@@ -6,9 +6,11 @@
 #   urcu/*.c                  lib/libuslab_rcu.so, lib/libuslab_rcu.a
 #   tests/urcu/*_test.c       label quick   urcu/<flavour>/<name>; not under sanitizers, which liburcu does not know
 
-include(CheckIncludeFile)
-check_include_file(urcu/flavor.h USLAB_HAVE_URCU)
+include(CheckIncludeFiles)
+# as urcu/uslab_rcu.c includes it: <urcu/flavor.h> of liburcu 0.15 does not compile alone
+check_include_files("urcu/call-rcu.h;urcu/flavor.h" USLAB_HAVE_URCU)
 if(NOT USLAB_HAVE_URCU)
+	message(STATUS "uslab: libuslab_rcu is not built: there is no liburcu")
 	return()
 endif()
 
