@@ -7,6 +7,11 @@ add_library(uslab_bench_null SHARED bench/null_malloc.c)
 set_target_properties(uslab_bench_null PROPERTIES C_VISIBILITY_PRESET hidden)
 target_compile_options(uslab_bench_null PRIVATE -std=gnu17 -Wall -Wextra -Werror -fno-builtin)
 
+# For Redis under mallocs that are not jemalloc (scripts/bench-malloc, tests/programs/redis_test.py).
+add_library(uslab_bench_mallocx SHARED bench/mallocx.c)
+set_target_properties(uslab_bench_mallocx PROPERTIES C_VISIBILITY_PRESET hidden)
+target_link_libraries(uslab_bench_mallocx PRIVATE uslab_flags)
+
 install(TARGETS uslab_bench_null LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
 foreach(worker uslab-bench-worker uslab-bench-kernel)
 	target_sources(${worker} PRIVATE tools/uslab/clock.c)

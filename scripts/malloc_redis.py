@@ -33,7 +33,8 @@ def run(lab, contestant, program, benchmark):
     path = lab.file("redis.sock")
     if os.path.exists(path):
         os.unlink(path)
-    job = Job(lab, [program, *redis_test.arguments(path, lab.path)], contestant)
+    job = Job(lab, [program, *redis_test.arguments(path, lab.path)], contestant,
+              beside=os.path.join(lab.bin, "..", "lib", "libuslab_bench_mallocx.so"))
     try:
         seconds, output = asked(lab, job, path, benchmark)
     except (OSError, SystemExit, subprocess.TimeoutExpired) as error:

@@ -18,14 +18,14 @@ class Failed(Exception):
 
 
 class Job:
-    """A program that was started and is being measured."""
+    """A program that was started and is being measured. beside: a library to preload behind each malloc."""
 
-    def __init__(self, lab, command, contestant, env=None, cwd=None, stdin=None):
+    def __init__(self, lab, command, contestant, env=None, cwd=None, stdin=None, beside=None):
         full = {k: v for k, v in os.environ.items() if k not in NOT_OURS}
         full.update({**(env or {}), **contestant.environment})
-        library = contestant.path or lab.plain
-        if library:
-            full["BENCH_PRELOAD"] = library
+        libraries = [path for path in (contestant.path or lab.plain, beside) if path]
+        if libraries:
+            full["BENCH_PRELOAD"] = ":".join(libraries)
         self.lab, self.command = lab, command
         self.output = tempfile.TemporaryFile(dir=lab.path)
         self.errors = tempfile.TemporaryFile(dir=lab.path)

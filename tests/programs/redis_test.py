@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """redis-server under load, over a socket of its own: the same data at the end, byte by byte.
 
-Debian's redis brings jemalloc; the run to compare with has glibc's malloc, by preloading libc.
+Debian's redis brings jemalloc; the run to compare with has glibc's malloc, by preloading libc, and what
+bench/mallocx.c says.
 """
 import os
 import signal
@@ -14,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import preload  # noqa: E402
 
-LIBC = "libc.so.6"
+LIBC = os.path.join(os.path.dirname(preload.LIBRARY), "libuslab_bench_mallocx.so") + ":libc.so.6"
 KEYS = 2000
 REQUESTS = 40000
 
