@@ -62,12 +62,17 @@ void os_unlock(void *addr, size_t size)
 	errno = saved;
 }
 
-/* By the linker: the file's header, where it is loaded. */
-extern const Elf64_Ehdr __ehdr_start __attribute__((weak, visibility("hidden")));
+/* By the linker: the start of the file, where it is loaded. No size: what follows is read as well. */
+extern const char __ehdr_start[] __attribute__((weak, visibility("hidden")));
+
+static const Elf64_Ehdr *header(void)
+{
+	return (const void *)__ehdr_start;
+}
 
 static const Elf64_Phdr *headers(void)
 {
-	return (const void *)((const char *)&__ehdr_start + __ehdr_start.e_phoff);
+	return (const void *)(__ehdr_start + header()->e_phoff);
 }
 
 /* The address that the file's header has in its segment is where it is now. */
@@ -75,9 +80,9 @@ static uintptr_t loaded_above(void)
 {
 	const Elf64_Phdr *p = headers();
 
-	for (unsigned int i = 0; i < __ehdr_start.e_phnum; i++)
+	for (unsigned int i = 0; i < header()->e_phnum; i++)
 		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0)
-			return (uintptr_t)&__ehdr_start - p[i].p_vaddr;
+			return (uintptr_t)__ehdr_start - p[i].p_vaddr;
 	return 0;
 }
 
@@ -86,7 +91,7 @@ static uintptr_t end_of_relro(void)
 {
 	const Elf64_Phdr *p = headers();
 
-	for (unsigned int i = 0; i < __ehdr_start.e_phnum; i++)
+	for (unsigned int i = 0; i < header()->e_phnum; i++)
 		if (p[i].p_type == PT_GNU_RELRO)
 			return ALIGN_DOWN(loaded_above() + p[i].p_vaddr + p[i].p_memsz,
 					  os_page_size());
@@ -99,7 +104,7 @@ static void each_segment(unsigned int flags, uintptr_t from, int (*act)(void *st
 	uintptr_t above = loaded_above();
 	size_t page = os_page_size();
 
-	for (unsigned int i = 0; i < __ehdr_start.e_phnum; i++) {
+	for (unsigned int i = 0; i < header()->e_phnum; i++) {
 		const Elf64_Phdr *p = &headers()[i];
 		uintptr_t start = MAX(ALIGN_DOWN(above + p->p_vaddr, page), from);
 		uintptr_t end = ALIGN_UP(above + p->p_vaddr + p->p_memsz, page);
@@ -112,13 +117,13 @@ static void each_segment(unsigned int flags, uintptr_t from, int (*act)(void *st
 /* Linkers put what may be read-only first of all that is written. */
 void os_populate_image(void)
 {
-	if (&__ehdr_start)
+	if (header())
 		each_segment(PF_W, end_of_relro(), os_populate);
 }
 
 void os_lock_image(void)
 {
-	if (!&__ehdr_start)
+	if (!header())
 		return;
 	each_segment(PF_W, 0, os_lock); /* as far as a limit goes: data first */
 	each_segment(0, 0, os_lock);

@@ -45,7 +45,7 @@ enum published {
 
 /* A library, and the Debian package that has it. */
 struct packaged {
-	const char *library; /* NULL: it is in every process */
+	const char *file; /* NULL: it is in every process */
 	const char *package;
 };
 
@@ -57,7 +57,7 @@ struct contestant {
 	const char *worker;	 /* program that measures it */
 	const char *argument;	 /* the worker's --contestant */
 	const char *library;	 /* of our own, to preload, or NULL */
-	/* Of a peer, in the order of preference: Debian's releases differ. The last package is NULL. */
+	/* of a peer, in the order of preference, since Debian's releases differ; ends with NULL */
 	const struct packaged *packages;
 	const char *what; /* one line for people */
 	const char *conf; /* its engine and front as USLAB_CONF has them, or NULL */

@@ -132,7 +132,7 @@ unsigned int plan_threads(const struct session *s)
 static const struct packaged *find_packaged(const struct session *s, struct entry *e)
 {
 	for (const struct packaged *p = e->who->packages; p->package; p++)
-		if (!p->library || find_library(e->library_path, p->library, s->options.peer_dir))
+		if (!p->file || find_library(e->library_path, p->file, s->options.peer_dir))
 			return p;
 	return NULL;
 }
@@ -145,14 +145,14 @@ static int plan_peer(struct session *s, struct entry *e)
 		return util_fail(COMMAND,
 				 "%s is not installed (no %s%s%s): apt-get install %s%s%s, or "
 				 "choose with --peers",
-				 e->who->name, first->library, s->options.peer_dir ? " in " : "",
+				 e->who->name, first->file, s->options.peer_dir ? " in " : "",
 				 s->options.peer_dir ? s->options.peer_dir : "", first->package,
 				 first[1].package ? " or " : "",
 				 first[1].package ? first[1].package : "");
 	e->package = found->package;
 	package_version(e->version, found->package);
 	/* the package of the same library has another name in another release */
-	if (!e->version[0] && found[1].package && !strcmp(found[1].library, found->library)) {
+	if (!e->version[0] && found[1].package && !strcmp(found[1].file, found->file)) {
 		e->package = found[1].package;
 		package_version(e->version, found[1].package);
 	}
