@@ -6,6 +6,10 @@
  * malloc_usable_size() about it: with another malloc in front of jemalloc's that is a block of
  * somebody else, and some crash. Preloaded too, this makes all of them serve the same blocks.
  *
+ * Data:       none.
+ * Locks:      none of its own.
+ * Flow:       preloaded by scripts/malloc_redis.py and tests/programs/redis_test.py.
+ *
  * Flags: the lower six bits are the alignment's logarithm. Arenas and caches of threads, in the
  * upper ones, are jemalloc's business.
  */

@@ -62,7 +62,7 @@ void os_unlock(void *addr, size_t size)
 	errno = saved;
 }
 
-/* By the linker: the start of the file, where it is loaded. No size: what follows is read as well. */
+/* By the linker: where the file is loaded. It has no size, since what follows is read as well. */
 extern const char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 static const Elf64_Ehdr *header(void)
