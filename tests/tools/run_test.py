@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ctest: timeout=900
 """uslab run: the environment it sets, what it refuses, warns of, and the exit statuses."""
+import errno
 import os
 import re
 import shutil
@@ -75,6 +76,30 @@ class RunTest(InOwnFolder):
         run = uslab("run", "--", "true", USLAB_MALLOC_SO="/nonexistent.so")
         self.assertEqual(run.returncode, 1)
         self.assertIn("USLAB_MALLOC_SO", run.stderr)
+
+    def test_library_of_others(self):
+        """What the dynamic linker preloads as well, or leaves out with a word of its own and goes on."""
+        no_library = os.path.join(self.folder, "text.so")
+        with open(no_library, "w", encoding="utf-8") as stream:
+            stream.write("no library\n")
+        inspect = os.path.join(os.path.dirname(LIBRARY), "libuslab_inspect.so")
+        for path in (no_library, os.path.realpath(inspect), self.folder):
+            run = uslab("run", "--", "true", USLAB_MALLOC_SO=path)
+            self.assertEqual((run.returncode, run.stdout), (1, ""), path)
+            self.assertIn("USLAB_MALLOC_SO", run.stderr)
+
+    def test_library_that_may_not_be_read(self):
+        folder = os.path.join(self.folder, "lib")
+        os.mkdir(folder)
+        alone = os.path.join(self.folder, "bin")
+        os.mkdir(alone)
+        alone = shutil.copy(BIN, alone)
+        os.symlink("loop", os.path.join(folder, "loop"))
+        os.symlink("loop", os.path.join(folder, "libuslab_malloc.so"))
+        run = subprocess.run([alone, "run", "--", "true"], capture_output=True, text=True, check=False,
+                             env={"PATH": os.environ["PATH"]})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(os.strerror(errno.ELOOP), run.stderr)
 
     def test_library_with_a_blank(self):
         folder = os.path.join(self.folder, "a blank")

@@ -222,5 +222,62 @@ int main(void)
         self.check_closed(*self.stack(*less))
 
 
+@unittest.skipUnless(shutil.which("g++"), "there is no g++")
+class WithoutDebugInformation(InOwnFolder):
+    """A function without debug information has no line of another one, wherever the linker puts it."""
+
+    PLAIN = """#include <stdlib.h>
+void *volatile kept[100000];
+static int n;
+__attribute__((noinline)) void plain(void)
+{
+	kept[n++ % 100000] = malloc(500);
+	__asm__ volatile("");
+}
+"""
+    MAIN = """#include <vector>
+#include <stdlib.h>
+#include <unistd.h>
+extern "C" void plain();
+__attribute__((noinline)) void add(std::vector<void *> &v)
+{
+	v.push_back(malloc(200));
+}
+int main()
+{
+	std::vector<void *> v;
+	add(v);
+	if (write(1, ".", 1) != 1)
+		return 1;
+	for (;;) {
+		add(v);
+		plain();
+		usleep(500);
+	}
+}
+"""
+
+    def test_call_site(self):
+        for compiler, name, text, options in (("gcc", "plain.c", self.PLAIN, ["-g0"]),
+                                              ("g++", "main.cc", self.MAIN, ["-g"])):
+            path = os.path.join(self.folder, name)
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            subprocess.run([compiler, "-O2", *options, "-c", path, "-o", path + ".o"], check=True)
+        for order in (("plain.c.o", "main.cc.o"), ("main.cc.o", "plain.c.o")):
+            with self.subTest(order=order):
+                subprocess.run(["g++", *order, "-o", "both"], cwd=self.folder, check=True)
+                process = subprocess.Popen([BIN, "run", os.path.join(self.folder, "both")], stdout=subprocess.PIPE)
+                try:
+                    self.assertEqual(process.stdout.read(1), b".")
+                    run = uslab("track", "-p", process.pid, "--once", "--interval", "0.5", "-c", "malloc-512")
+                finally:
+                    process.kill()
+                    process.communicate()
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertRegex(run.stdout, r"(?m)  plain  malloc-512$")
+                self.assertRegex(run.stdout, r"(?m)^ +plain\+\S+ \[both\]$")
+
+
 if __name__ == "__main__":
     unittest.main()

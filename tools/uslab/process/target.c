@@ -66,7 +66,8 @@ void target_permission_text(char *buf, size_t size, const char *yama)
 	else
 		snprintf(
 			buf, size,
-			"it needs the same user, or CAP_SYS_PTRACE, which root in a container may lack");
+			"it needs the same user, and a program that may be dumped (none that has changed its "
+			"user or has capabilities); or CAP_SYS_PTRACE, which root in a container may lack");
 }
 
 static int fail_permission(const struct target *t)

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run/program.h"
@@ -197,6 +199,36 @@ static bool resolve(struct run *run, const char *path)
 	return realpath(path, run->library) && access(run->library, R_OK) == 0;
 }
 
+/* ld.so goes on without what it cannot preload, and preloads whatever it is told. */
+static bool is_ours(const char *library)
+{
+	static const char name[] = "uslab_malloc_should_move"; /* only it has that symbol */
+	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	void *file = MAP_FAILED;
+	bool found = false;
+
+	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
+		file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file != MAP_FAILED) {
+		found = memmem(file, (size_t)status.st_size, name, sizeof(name));
+		munmap(file, (size_t)status.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static int take_given(struct run *run, const char *given)
+{
+	if (!resolve(run, given))
+		return util_fail(COMMAND, "cannot read '%s', named by USLAB_MALLOC_SO: %s", given,
+				 strerror(errno));
+	if (!is_ours(run->library))
+		return util_fail(COMMAND, "'%s', named by USLAB_MALLOC_SO, is no " LIBRARY, given);
+	return EXIT_OK;
+}
+
 static int find_library(struct run *run)
 {
 	/* as installed, which may be in a folder for this kind of machine, and as built */
@@ -206,11 +238,7 @@ static int find_library(struct run *run)
 	char path[PATH_MAX + 64];
 
 	if (given && *given)
-		return resolve(run, given)
-			       ? EXIT_OK
-			       : util_fail(COMMAND,
-					   "cannot read '%s', named by USLAB_MALLOC_SO: %s", given,
-					   strerror(errno));
+		return take_given(run, given);
 	if (!own_folder(folder, sizeof(folder)))
 		return util_fail(COMMAND, "cannot tell where " LIBRARY
 					  " is: no /proc/self/exe; set USLAB_MALLOC_SO");
@@ -218,6 +246,8 @@ static int find_library(struct run *run)
 		snprintf(path, sizeof(path), "%s/%s/" LIBRARY, folder, places[i]);
 		if (resolve(run, path))
 			return EXIT_OK;
+		if (errno != ENOENT && errno != ENOTDIR)
+			return util_fail(COMMAND, "cannot read %s: %s", path, strerror(errno));
 	}
 	return util_fail(COMMAND, "no " LIBRARY " in %s/%s; set USLAB_MALLOC_SO", folder,
 			 USLAB_LIB_FROM_BIN);

@@ -30,12 +30,15 @@ static bool is_our_inline(const char *file)
 	return file && (strstr(file, "uslab/fastpath.h") || strstr(file, "uslab/arch/rseq"));
 }
 
-/* The unit that an address lies in. Compilers need not write the table that leads there. */
+/*
+ * The unit that an address lies in. Compilers need not write the table that leads there; and code
+ * without debug information that lies behind a unit is counted in it by libdwfl.
+ */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
 
-	if (unit)
+	if (unit && dwarf_haspc(unit, address - *bias) == 1)
 		return unit;
 	for (unit = dwfl_module_nextcu(module, NULL, bias); unit;
 	     unit = dwfl_module_nextcu(module, unit, bias))
