@@ -65,9 +65,11 @@ __attribute__((constructor(101))) static void init_at_load(void)
 	if (!api_init())
 		cache_start_threads();
 	else if (kmalloc_refuse())
-		os_say("no memory at program start; all allocations will fail");
+		os_say("no memory at program start (ulimit -v, ulimit -d?); all allocations will "
+		       "fail");
 	else
-		os_say("no memory at program start; kmalloc() must not be called");
+		os_say("no memory at program start (ulimit -v, ulimit -d?); kmalloc() must not be "
+		       "called");
 }
 
 USLAB_API const char *uslab_version(void)

@@ -205,8 +205,8 @@ static void test_without_memory(void **state)
 		skip();
 	c = child_run(without_memory, state);
 	assert_true(child_passed(&c));
-	assert_non_null(strstr(c.text, "uslab: no memory at program start; all allocations will "
-				       "fail\n"));
+	assert_non_null(strstr(c.text, "uslab: no memory at program start (ulimit -v, ulimit -d?); "
+				       "all allocations will fail\n"));
 	assert_non_null(strstr(c.text, "uslab: kmem_cache_create(c) failed with error -12: out of "
 				       "memory\n"));
 }
