@@ -94,8 +94,7 @@ class RunTest(InOwnFolder):
         alone = os.path.join(self.folder, "bin")
         os.mkdir(alone)
         alone = shutil.copy(BIN, alone)
-        os.symlink("loop", os.path.join(folder, "loop"))
-        os.symlink("loop", os.path.join(folder, "libuslab_malloc.so"))
+        os.symlink("libuslab_malloc.so", os.path.join(folder, "libuslab_malloc.so"))
         run = subprocess.run([alone, "run", "--", "true"], capture_output=True, text=True, check=False,
                              env={"PATH": os.environ["PATH"]})
         self.assertEqual(run.returncode, 1)

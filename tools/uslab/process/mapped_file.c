@@ -2,8 +2,8 @@
 /*
  * uslab/process/mapped_file.c - opens the files that a process has mapped, deleted or not
  *
- * Flow:       called by target.c, pagemap.c and symbols/resolve.c. In: a line of /proc/PID/maps;
- *             out: a descriptor of that very file, wherever its path leads by now.
+ * Flow:       called by target.c, pagemap.c, symbols/resolve.c and run/cmd_run.c. In: a line of
+ *             /proc/PID/maps; out: a descriptor of that very file, wherever its path leads by now.
  */
 #define _GNU_SOURCE
 #include "process/mapped_file.h"

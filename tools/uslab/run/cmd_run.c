@@ -2,8 +2,8 @@
 /*
  * uslab/run/cmd_run.c - `uslab run`: a program, with libuslab_malloc.so in front of its libraries
  *
- * Flow:       called by main.c; calls options.c, program.c and inspect/names.c. In: options and a
- *             command; out: LD_PRELOAD and USLAB_CONF in the environment, then exec.
+ * Flow:       called by main.c; calls options.c, program.c, process/mapped_file.c and inspect/names.c.
+ *             In: options and a command; out: LD_PRELOAD and USLAB_CONF in the environment, then exec.
  *
  * The command becomes the program (exec), so that its PID, signals and exit status are the
  * program's own. Exit statuses of the shell: 127 not found, 126 found and not to be run.
@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/mapped_file.h"
 #include "run/program.h"
 #include "options.h"
 #include "inspect/env.h"
@@ -203,12 +204,12 @@ static bool resolve(struct run *run, const char *path)
 static bool is_ours(const char *library)
 {
 	static const char name[] = "uslab_malloc_should_move"; /* only it has that symbol */
-	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	int fd = mapped_file_open_regular(library);
 	struct stat status;
 	void *file = MAP_FAILED;
 	bool found = false;
 
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
+	if (fd >= 0 && !fstat(fd, &status) && status.st_size > 0)
 		file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file != MAP_FAILED) {
 		found = memmem(file, (size_t)status.st_size, name, sizeof(name));
