@@ -14,7 +14,6 @@
  * upper ones, are jemalloc's business.
  */
 #include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
