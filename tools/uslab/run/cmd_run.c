@@ -2,8 +2,9 @@
 /*
  * uslab/run/cmd_run.c - `uslab run`: a program, with libuslab_malloc.so in front of its libraries
  *
- * Flow:       called by main.c; calls options.c, program.c, process/mapped_file.c and inspect/names.c.
- *             In: options and a command; out: LD_PRELOAD and USLAB_CONF in the environment, then exec.
+ * Flow:       called by main.c; calls options.c, program.c, process/mapped_file.c and
+ *             inspect/names.c. In: options and a command; out: LD_PRELOAD and USLAB_CONF in the
+ *             environment, then exec.
  *
  * The command becomes the program (exec), so that its PID, signals and exit status are the
  * program's own. Exit statuses of the shell: 127 not found, 126 found and not to be run.
