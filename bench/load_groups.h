@@ -32,11 +32,14 @@ static inline void groups_warm(struct kind *kind)
 		kind_free(kind, object[i]);
 }
 
-/* before: called in front of each pair, or NULL. Returns how many pairs there were. */
-static inline __attribute__((always_inline)) uint64_t groups_measure(const struct load *l,
-								     const char *metric,
-								     struct kind *kind,
-								     void (*before)(uint64_t))
+/*
+ * before: called in front of each pair, or NULL; alloc and give: the pair. Returns how many pairs
+ * there were.
+ */
+static inline __attribute__((always_inline)) uint64_t
+groups_measure_by(const struct load *l, const char *metric, struct kind *kind,
+		  void (*before)(uint64_t), void *(*alloc)(struct kind *),
+		  void (*give)(struct kind *, void *))
 {
 	uint64_t pairs = load_share(l, GROUPS_PAIRS);
 	double took[CHUNKS];
@@ -49,14 +52,22 @@ static inline __attribute__((always_inline)) uint64_t groups_measure(const struc
 
 			if (before)
 				before(i);
-			p = kind_alloc(kind);
+			p = alloc(kind);
 			*p = 1;
-			kind_free(kind, p);
+			give(kind, p);
 		}
 		took[part] = (cpu_ns() - from) / (double)pairs;
 	}
 	emit_metric(metric, median_of(took, CHUNKS));
 	return CHUNKS * pairs;
+}
+
+static inline __attribute__((always_inline)) uint64_t groups_measure(const struct load *l,
+								     const char *metric,
+								     struct kind *kind,
+								     void (*before)(uint64_t))
+{
+	return groups_measure_by(l, metric, kind, before, kind_alloc, kind_free);
 }
 
 #endif /* BENCH_LOAD_GROUPS_H */

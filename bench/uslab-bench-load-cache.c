@@ -8,6 +8,7 @@
  * A cache for each type of object, kmalloc for what has no type. The work is that of
  * uslab-bench-load.c, from the same headers.
  */
+#include <uslab/account.h>
 #include <uslab/group.h>
 #include <uslab/slab.h>
 
@@ -36,6 +37,20 @@ static inline void *kind_alloc(struct kind *kind)
 static inline void kind_free(struct kind *kind, void *p)
 {
 	kmem_cache_free(kind->cache, p);
+}
+
+static inline void *account_alloc(struct kind *kind)
+{
+	void *p = kmem_cache_alloc_account(kind->cache, GFP_KERNEL);
+
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
+static inline void account_free(struct kind *kind, void *p)
+{
+	kmem_cache_free_account(kind->cache, p);
 }
 
 static inline void *any_alloc(size_t size)
@@ -86,25 +101,30 @@ static inline void kinds_defragment(struct scatter *s)
 }
 
 /*
- * A cache of no group, one that belongs to a group, and one that groups share (SLAB_ACCOUNT), by a
- * thread in a group and in none.
+ * A cache of no group, one that belongs to a group, and those that groups share (SLAB_ACCOUNT, and
+ * with keys), by a thread in a group and in none.
  */
 static uint64_t load_groups(const struct load *l)
 {
 	struct uslab_group *group = uslab_group_create("one", 0, NULL);
-	struct kind plain, owned, shared;
+	struct kind plain, owned, shared, keyed;
 	uint64_t pairs;
 
 	kind_init(&plain, "plain", GROUPS_SIZE);
 	owned.cache = kmem_cache_create("owned", GROUPS_SIZE, 0, SLAB_NO_MERGE, NULL);
 	shared.cache = kmem_cache_create("shared", GROUPS_SIZE, 0, SLAB_ACCOUNT, NULL);
-	if (!group || !owned.cache || !shared.cache || kmem_cache_set_group(owned.cache, group))
+	keyed.cache = kmem_cache_create("keyed", GROUPS_SIZE, 0, USLAB_ACCOUNT_INLINE, NULL);
+	if (!group || !owned.cache || !shared.cache || !keyed.cache ||
+	    kmem_cache_set_group(owned.cache, group))
 		die("no accounting group");
 	pairs = groups_measure(l, "groups_none", &plain, NULL);
 	pairs += groups_measure(l, "groups_owned", &owned, NULL);
 	pairs += groups_measure(l, "groups_shared_out", &shared, NULL);
+	pairs +=
+		groups_measure_by(l, "groups_keyed_out", &keyed, NULL, account_alloc, account_free);
 	uslab_group_enter(group);
 	pairs += groups_measure(l, "groups_shared", &shared, NULL);
+	pairs += groups_measure_by(l, "groups_keyed", &keyed, NULL, account_alloc, account_free);
 	uslab_group_enter(NULL);
 	return pairs;
 }

@@ -7,7 +7,7 @@ from check_references import line_of, texts
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "ATTRIBUTES", "COST",
             "SOURCE", "EXAMPLE", "SEE ALSO")
 # What inline functions and macros call, not programs.
-OUT_OF_LINE = re.compile(r"uslab_((cache|kv?malloc|kv?realloc|alloc_tags?)(_|$)|mem_profiling_on$)")
+OUT_OF_LINE = re.compile(r"uslab_((cache|kv?malloc|kv?realloc|alloc_tags?)(_|$)|mem_profiling_on$|group_key$)")
 SAFETY = ("Threads", "Signal handlers", "fork")
 MALLOC_PAGE = "docs/man/uslab-malloc.3.scd"
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"

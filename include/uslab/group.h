@@ -9,8 +9,7 @@
  * libuslab_malloc.so every malloc(). The charge stays with the object, whoever frees it. As the
  * kernel's memory cgroups do for its slab objects; the calls are this library's own.
  *
- * Create the first group before caches with SLAB_ACCOUNT: those that are there already lose what
- * CPUs hold of them, and are slower from then on. Why: docs/adr/0061.
+ * Caches that groups share, with inline hits: <uslab/account.h>. Why: docs/adr/0061.
  */
 #ifndef USLAB_GROUP_H
 #define USLAB_GROUP_H
@@ -132,8 +131,8 @@ struct kmem_cache;
  *
  * For a tenant, or a part of the program, that has a cache of its own. Objects are charged when
  * CPUs get them of slabs, many at once: hits cost nothing more, where objects of a cache with
- * SLAB_ACCOUNT take some eight times as long. The usage that is told is that of the objects which
- * the program has; what CPUs hold comes back before a limit is met.
+ * SLAB_ACCOUNT take some eight times as long, without <uslab/account.h>. The usage that is told is
+ * that of the objects which the program has; what CPUs hold comes back before a limit is met.
  *
  * Until the cache is destroyed the group's number is kept, also if the group is destroyed before:
  * then its own limit is gone, and those above it hold. Its objects are never guarded ones

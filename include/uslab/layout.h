@@ -21,6 +21,8 @@
  *     offset i * 8                         the word: top of the array, see below
  *     USLAB_WINDOW_SPARES + i * 8          a second array of the array front, or 0
  *     USLAB_WINDOW_GENERIC + i * 8         the word's place without rseq (that above then misses)
+ *     USLAB_WINDOW_ACCOUNTS + i * 8        the word of kmem_cache_alloc_account(); 0: it has none
+ *     USLAB_WINDOW_OWNERS + i * 8          whose objects are in that array: a key, or 0 at first
  *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only;
  *                                          beyond all windows, as far from CPU to CPU as the words
  *
@@ -37,12 +39,17 @@
  * those without rseq are, so that inline hit paths always miss. So are those of caches whose
  * objects are counted or charged, as long as they are.
  *
+ * Caches with USLAB_ACCOUNT_INLINE have 4 bytes right before the mark: the key of the group that
+ * the object is charged to. A key is the number of a group, or USLAB_KEY_NONE. As long as the
+ * program has the object the mark is 0, so that both together are the key in 8 bytes. An owner is
+ * written while the CPU's word misses both ways.
+ *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
  *     push misses when the word's low byte is 248 (adding 8 carries out of the byte).
  * A word that must miss both ways points at an entry with low byte 248 that holds NULL.
  *
- * Why: docs/adr/0001, docs/adr/0002, docs/adr/0011.
+ * Why: docs/adr/0001, docs/adr/0002, docs/adr/0011, docs/adr/0071.
  */
 #ifndef USLAB_LAYOUT_H
 #define USLAB_LAYOUT_H
@@ -53,7 +60,7 @@
  * each number. An object file that inlines a sequence refers to uslab_layout_NUMBER, which only a
  * library of that layout has. Why: docs/adr/0025.
  */
-#define USLAB_LAYOUT 3
+#define USLAB_LAYOUT 4
 
 #define USLAB_NR_HANDLES 2048 /* cache numbers, those of the library among them: see below */
 #define USLAB_WINDOW_SHIFT 19
@@ -61,15 +68,22 @@
 #define USLAB_WINDOW_CPU0 3 /* number of the window of CPU 0 */
 #define USLAB_WINDOW_SPARES 0x4000ul
 #define USLAB_WINDOW_GENERIC 0x10000ul
+#define USLAB_WINDOW_ACCOUNTS 0x14000ul
+#define USLAB_WINDOW_OWNERS 0x18400ul
 #define USLAB_WINDOW_STATE (768ul << 20)
-#define USLAB_WINDOW_MARKS 0x4000ul  /* in window 0: 8 bytes a cache */
+/*
+ * In window 0: 8 bytes a cache. Lines with the same address bits 6 to 11 can push each other out of
+ * a way predictor (see below), and a word of a CPU must not do that to its cache's mark.
+ */
+#define USLAB_WINDOW_MARKS 0xc800ul
 #define USLAB_WINDOW_TABLES 0x8000ul /* in window 0: the class of each size of the drop-in malloc */
 #define USLAB_WINDOW_MASKS \
 	0xa200ul /* in window 0: what a free by address checks, 8 bytes a class */
 #define USLAB_WINDOW_MAGICS 0xa800ul
 #define USLAB_CPU_STATE_SIZE 256ul
 #define USLAB_MARK_OFFSET 4
-#define USLAB_MARK_NONE (-1l) /* no multiple of 4 */
+#define USLAB_MARK_NONE (-1l)	/* no multiple of 4 */
+#define USLAB_KEY_NONE 0x10000u /* charged to no group */
 
 #define USLAB_WINDOWS_OFFSET (-(1792l << 20)) /* from the arena's base */
 /*

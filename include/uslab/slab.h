@@ -98,6 +98,12 @@ typedef unsigned int slab_flags_t;
 #define SLAB_NO_USER_FLAGS 0x10000000u
 #define SLAB_SKIP_KFENCE 0x20000000u
 #define SLAB_NO_OBJ_EXT 0x40000000u
+/*
+ * Ours: SLAB_ACCOUNT with a hit path in the program, for 8 bytes more in each object; does not
+ * merge. See <uslab/account.h>. Plain SLAB_ACCOUNT where that cannot be: engines but slub, fronts
+ * but array, USLAB_CONF=hardened, without restartable sequences.
+ */
+#define USLAB_ACCOUNT_INLINE 0x80000000u
 
 /* Result of a request for zero bytes: not NULL, not to be touched, accepted by kfree. */
 #define ZERO_SIZE_PTR ((void *)16)

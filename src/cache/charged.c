@@ -2,7 +2,7 @@
 /*
  * cache/charged.c - allocation and free of objects that are charged, where nothing else is wanted
  *
- * Why:        docs/adr/0061.
+ * Why:        docs/adr/0061, docs/adr/0067, docs/adr/0071.
  * Data:       none.
  * Invariants: as cache/group/object.c. Objects of a cache that has no other watch bit lie in plain
  *             slabs.
@@ -37,12 +37,12 @@ static always_inline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, in
 	size_t bytes = c->engine.size;
 	void *obj;
 
-	if (unlikely(!stock_take(id, bytes)))
+	if (id && unlikely(!stock_take(id, bytes)))
 		id = group_charge_slow(id, bytes, group_charge_of(gfp));
 	if (unlikely(id == GROUP_REFUSED))
 		return NULL;
 	obj = take(c, gfp, node);
-	if (likely(obj && (!id || group_set_word(c, obj, id))))
+	if (likely(obj && ((!id && !group_has_keys(c)) || group_set_word(c, obj, id))))
 		return obj;
 	if (id)
 		group_uncharge(id, bytes);
@@ -64,7 +64,7 @@ void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 	uint32_t id = group_for(c, gfp);
 	void *obj;
 
-	if (unlikely(!id))
+	if (unlikely(!id) && likely(!group_has_keys(c)))
 		return take(c, gfp, node);
 	if (!front_has_arrays(&c->front) || (unlikely(node >= 0) && os_topology.nr_nodes > 1))
 		return alloc_one(c, id, gfp, node);
@@ -102,6 +102,7 @@ static always_inline bool receive(struct cache *c, const struct page *slab, void
 void group_cache_free(struct cache *c, void *obj, const void *caller)
 {
 	const struct page *slab = page_slab_of(obj);
+	const bool keyed = group_has_keys(c);
 	uint32_t *word;
 	uint32_t id;
 
@@ -110,14 +111,14 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		return;
 	}
 	word = group_word_of(slab, obj);
-	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
-	if (id && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&
+	id = likely(word) ? group_of_word(load_relaxed(word)) : GROUP_NONE;
+	if ((id || keyed) && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&
 	    likely(group_hit_free(c, slab, id, obj)))
 		return;
 	if (unlikely(!receive(c, slab, obj, caller)))
 		return;
 	/* a hit without a mark to look at: hardened caches */
-	if (id && front_has_arrays(&c->front) &&
+	if ((id || keyed) && front_has_arrays(&c->front) &&
 	    (array_charged_push(c->front.id, id, obj) || group_array_free(c, id, obj)))
 		return;
 	if (id)

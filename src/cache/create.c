@@ -33,7 +33,7 @@
 	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |  \
 	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD | \
 	 SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT |   \
-	 SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT)
+	 SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT | USLAB_ACCOUNT_INLINE)
 
 static void copy_name(char *to, const char *name)
 {
@@ -262,6 +262,17 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	return 0;
 }
 
+/* Where objects cannot have keys they are charged as with SLAB_ACCOUNT alone. */
+static void resolve_keys(struct cache_spec *spec)
+{
+	if (likely(!(spec->flags & USLAB_ACCOUNT_INLINE)))
+		return;
+	spec->flags |= SLAB_ACCOUNT;
+	if (spec->engine != &slub_ops || spec->front != &front_array_ops || !percpu_rseq ||
+	    used_are_kept() || os_memcheck_on || spec->flags & SLAB_NO_OBJ_EXT || !group_start())
+		spec->flags &= ~USLAB_ACCOUNT_INLINE;
+}
+
 int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 {
 	struct cache_spec spec = *wanted;
@@ -273,6 +284,7 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 		ret = cache_resolve(&spec);
 	if (ret)
 		return ret;
+	resolve_keys(&spec);
 	lock_acquire(&cache_lock);
 	if (spec.slot && cache_of(load_relaxed(spec.slot))) {
 		*handle = load_relaxed(spec.slot);

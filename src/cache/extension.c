@@ -25,7 +25,10 @@ static void find_in_slab(enum page_ext kind, const struct page *slab, const void
 	if (load_relaxed(&place->cache->flags) & SLAB_NO_OBJ_EXT)
 		return;
 	place->bytes = slab->engine->size;
-	place->word = page_ext_word(kind, slab, ext_words(slab), ext_index(slab, p), make);
+	if (kind == PAGE_EXT_GROUPS && slab->layout->key)
+		place->word = (uint32_t *)((uintptr_t)p + slab->layout->key);
+	else
+		place->word = page_ext_word(kind, slab, ext_words(slab), ext_index(slab, p), make);
 }
 
 /* The page does not say whose an object is, nor how large: its cache does. */

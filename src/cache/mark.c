@@ -59,6 +59,8 @@ static unsigned int mark_offset(const struct engine *e, bool by_address)
 {
 	if (e->ops->heap || used_are_kept() || os_memcheck_on)
 		return 0;
+	if (e->layout->key)
+		return e->layout->key + USLAB_MARK_OFFSET;
 	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
 							  : mark_in_object(e, by_address);
 }
@@ -98,13 +100,14 @@ void cache_place_mark_locked(struct cache *c)
 
 	c->engine.mark = mark_offset(&c->engine, cache_is_by_size(c));
 	store_relaxed(percpu_mark(c->front.id), mark_of_hits(c));
-	store_relaxed(percpu_elsewhere(c->front.id), are_elsewhere(c, watched));
+	percpu_set(c->front.id, PERCPU_ELSEWHERE, are_elsewhere(c, watched));
+	percpu_set(c->front.id, PERCPU_KEYED, c->engine.layout->key);
 }
 
 bool cache_words_are_right(const struct cache *c, bool watched)
 {
 	return !percpu_rseq || !front_has_arrays(&c->front) ||
-	       load_relaxed(percpu_elsewhere(c->front.id)) == are_elsewhere(c, watched);
+	       percpu_has(c->front.id, PERCPU_ELSEWHERE) == are_elsewhere(c, watched);
 }
 
 int cache_move_words_locked(struct cache *c, bool watched)

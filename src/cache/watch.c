@@ -459,7 +459,8 @@ size_t cache_usable_size(const struct page *slab, const void *obj)
 		return kfence_size(obj);
 	if (layout->debug & (SLAB_RED_ZONE | SLAB_POISON))
 		return debug_usable_size(slab, obj);
-	if (layout->debug & SLAB_STORE_USER || load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU)
+	if (layout->key || layout->debug & SLAB_STORE_USER ||
+	    load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU)
 		return layout->inuse;
 	if (layout->kind == LAYOUT_DEBUG || (engine_is(e, &slub_ops) && !os_memcheck_on))
 		return layout->stride;

@@ -87,10 +87,11 @@ struct slab_layout {
 	unsigned int inuse;	   /* offset where metadata begins (spec 4.4) */
 	unsigned int offset;	   /* of the free pointer in the object */
 	unsigned int red_left_pad; /* bytes before each object (debug layouts) */
-	unsigned int colour_off;   /* slab: bytes of one step of slab_counters.colour; else 0 */
-	unsigned int order;	   /* preferred slab order */
-	unsigned int objects;	   /* objects in a slab of that order */
-	unsigned int min_order;	   /* fallback order when memory is short */
+	unsigned int key;	 /* where a key lies behind each object (<uslab/layout.h>); or 0 */
+	unsigned int colour_off; /* slab: bytes of one step of slab_counters.colour; else 0 */
+	unsigned int order;	 /* preferred slab order */
+	unsigned int objects;	 /* objects in a slab of that order */
+	unsigned int min_order;	 /* fallback order when memory is short */
 	unsigned int min_objects;
 	enum layout_kind kind;
 	/* SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER: what is around objects */

@@ -2,6 +2,7 @@
 /*
  * front/array_charged.c - arrays of charged objects are taken, put back, and taken away
  *
+ * Why:        docs/adr/0067, docs/adr/0071.
  * Data:       see array_charged.h.
  * Invariants: see array_charged.h.
  * Locks:      none taken here.
@@ -17,6 +18,11 @@
  * 1. percpu_stop_xchg(): what had begun on c either committed before, and its value is taken, or
  *    begins anew and finds a word that misses. Nothing is installed meanwhile, as it requires. A
  *    withdrawal leaves front_gone_word, which is no take's.
+ *
+ * The owner's key beside a word is stored by an install, with c's lock, while the word misses both
+ * ways: from then until the word is an array again no hit compares it with success, and no other
+ * install comes in between. A hit that has compared the old key finds the word in the same
+ * sequence, which a take interrupts.
  *
  * An install compares the front's gate in its sequence, as sheaf_swap() does. Who closes a front
  * does that before it takes the CPU's lock, and then takes the array: an install that had looked
@@ -41,15 +47,18 @@ uintptr_t array_charged_withdraw(struct front *f)
 	return percpu_rseq ? sheaf_take_out(f, percpu_charged, front_gone_word) : 0;
 }
 
-bool array_charged_install(struct front *f, int cpu, uintptr_t top)
+bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint32_t key)
 {
 	const union front_gate gate = { .word = load_relaxed(&f->gate) };
 	uintptr_t *word = percpu_charged(f->id, cpu);
 	uintptr_t old = load_relaxed(word);
 
-	return percpu_rseq && !gate.closed && !is_array(old) &&
-	       array_charged_capacity(gate.capacity) == sheaf_capacity(top) &&
-	       percpu_cmp2_store(cpu, word, old, &f->gate, gate.word, top) == 0;
+	if (!percpu_rseq || gate.closed || is_array(old) ||
+	    array_charged_capacity(gate.capacity) != sheaf_capacity(top))
+		return false;
+	if (percpu_has(f->id, PERCPU_KEYED))
+		store_relaxed(percpu_owner(f->id, cpu), key);
+	return percpu_cmp2_store(cpu, word, old, &f->gate, gate.word, top) == 0;
 }
 
 uintptr_t array_charged_take(struct front *f, int cpu)

@@ -2,12 +2,13 @@
 /*
  * front/array_charged.h - arrays whose objects are charged to somebody already, one for each CPU
  *
- * Why:        docs/adr/0067.
+ * Why:        docs/adr/0067, docs/adr/0071.
  * Data:       a third word of each cache on each CPU (front/percpu.h): the top of a sheaf whose
  *             owner (front/depot.h) says who its objects are charged to; 0 or a stopped word: none.
- * Invariants: a sheaf in that word has an owner that is not 0, and SHEAF_OWNED_CAPACITY objects at
- *             most. No other sheaf ever gets there, and it never gets into a depot. Who takes one
- *             out of the word has it alone.
+ * Invariants: a sheaf in that word has an owner, which is 0 (nobody) in caches with keys only, and
+ *             SHEAF_OWNED_CAPACITY objects at most. No other sheaf ever gets there, and it never
+ *             gets into a depot. Who takes one out of the word has it alone. With keys the owner's
+ *             is beside the word, for inline hits (<uslab/account.h>).
  * Locks:      none for hits and a withdrawal; one that the caller has for each CPU, for installs
  *             and for taking an array away: array_charged.c has the contract.
  * Flow:       used by array.c, array_capacity.c, array_charged.c, array_idle.c, cache/switch.c,
@@ -50,10 +51,11 @@ static always_inline bool array_charged_push(unsigned int id, uint32_t owner, vo
 /* Takes the array of this CPU; 0: it has none. */
 uintptr_t array_charged_withdraw(struct front *f);
 /*
- * Makes it that of cpu, if this thread runs there and it has none. false: the caller still has it;
- * also if the front is closed or its arrays have another capacity by now. The CPU's lock is held.
+ * Makes it that of cpu, if this thread runs there and it has none; key: its owner's. false: the
+ * caller still has it; also if the front is closed or its arrays have another capacity by now. The
+ * CPU's lock is held.
  */
-bool array_charged_install(struct front *f, int cpu, uintptr_t top);
+bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint32_t key);
 /* Takes the array of any CPU; 0: it has none, or it cannot be taken. Its lock is held. */
 uintptr_t array_charged_take(struct front *f, int cpu);
 /* Objects in them; exact when quiet. */

@@ -11,7 +11,7 @@
  *
  * Words that move. While the front is closed both places of a cache's words only have values that
  * miss: the one that it leaves gets front_moved_word, the other one front_stop_word, and then
- * percpu_elsewhere() says which is in use. A thread may know the old place for long: it was
+ * PERCPU_ELSEWHERE says which is in use. A thread may know the old place for long: it was
  * preempted in a miss before the front was closed, and goes on when it is open again. Then it finds
  * the moved word there. A hit misses, a withdrawal takes nothing, and an install does not replace
  * that word (sheaf_swap()). If it has read the word earlier, its sequence finds another one, and it
@@ -109,7 +109,7 @@ int front_place_words(struct front *f, bool elsewhere)
 	if (likely(!ret))
 		ret = exchange_words(f->id, from, front_moved_word);
 	if (likely(!ret)) {
-		store_relaxed(percpu_elsewhere(f->id), elsewhere);
+		percpu_set(f->id, PERCPU_ELSEWHERE, elsewhere);
 	} else {
 		undo_words(f->id, from, front_moved_word, front_stop_word);
 		undo_words(f->id, to, front_stop_word, front_moved_word);

@@ -4,8 +4,8 @@
  *
  * Why:        docs/adr/0002.
  * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word, one spare and one for
- *             charged objects (array front), and one struct kmem_cache_cpu (the other fronts,
- *             statistics).
+ *             charged objects with its owner (array front), and one struct kmem_cache_cpu (the
+ *             other fronts, statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
  *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
  *             only under percpu_lock of c.
@@ -99,17 +99,35 @@ static inline int64_t *percpu_mark(unsigned int id)
 }
 
 /*
- * In window 0, behind the tables of <uslab/layout.h>: does a cache have no inline hit path? Either
- * its objects have no place for a mark, since a hit writes one, or its frees have to look at each
- * object. Written before its front is made, and by front_place_words().
+ * In window 0, behind the tables of <uslab/layout.h>, bits of each cache.
+ * ELSEWHERE: it has no inline hit path. Either its objects have no place for a mark, since a hit
+ * writes one, or its frees have to look at each object. Written before its front is made, and by
+ * front_place_words().
+ * KEYED: its objects have keys, so that sheaves of charged objects are where inline hit paths find
+ * them. Written before its front is made.
  */
-#define PERCPU_ELSEWHERE 0xae00ul
-BUILD_ASSERT(PERCPU_ELSEWHERE >= USLAB_WINDOW_MAGICS + USLAB_ID_FIRST_FREE * sizeof(uint64_t));
-BUILD_ASSERT(PERCPU_ELSEWHERE + USLAB_NR_HANDLES <= USLAB_WINDOW_GENERIC);
+enum percpu_trait { PERCPU_ELSEWHERE = 1, PERCPU_KEYED = 2 };
 
-static inline bool *percpu_elsewhere(unsigned int id)
+#define PERCPU_TRAITS 0xae00ul
+BUILD_ASSERT(PERCPU_TRAITS >= USLAB_WINDOW_MAGICS + USLAB_ID_FIRST_FREE * sizeof(uint64_t));
+BUILD_ASSERT(PERCPU_TRAITS + USLAB_NR_HANDLES <= USLAB_WINDOW_MARKS);
+
+static inline uint8_t *percpu_traits(unsigned int id)
 {
-	return (bool *)(page_windows() + PERCPU_ELSEWHERE + id);
+	return (uint8_t *)(page_windows() + PERCPU_TRAITS + id);
+}
+
+static inline bool percpu_has(unsigned int id, enum percpu_trait trait)
+{
+	return load_relaxed(percpu_traits(id)) & trait;
+}
+
+/* One caller at a time. */
+static inline void percpu_set(unsigned int id, enum percpu_trait trait, bool on)
+{
+	unsigned int others = load_relaxed(percpu_traits(id)) & ~(unsigned int)trait;
+
+	store_relaxed(percpu_traits(id), (uint8_t)(on ? others | trait : others));
 }
 
 /*
@@ -124,7 +142,7 @@ static inline unsigned long percpu_place_if(bool elsewhere)
 
 static inline unsigned long percpu_place(unsigned int id)
 {
-	return percpu_place_if(load_relaxed(percpu_elsewhere(id)));
+	return percpu_place_if(percpu_has(id, PERCPU_ELSEWHERE));
 }
 
 static inline bool percpu_is_inline(unsigned int id)
@@ -150,14 +168,25 @@ static inline void *percpu_word_handle(unsigned int id)
  */
 #define PERCPU_CHARGED 0x8000ul
 
+static inline unsigned long percpu_charged_place(unsigned int id)
+{
+	return percpu_has(id, PERCPU_KEYED) ? USLAB_WINDOW_ACCOUNTS : PERCPU_CHARGED;
+}
+
 static inline uintptr_t *percpu_charged(unsigned int id, int cpu)
 {
-	return (uintptr_t *)(percpu_window(cpu) + PERCPU_CHARGED + 8ul * id);
+	return (uintptr_t *)(percpu_window(cpu) + percpu_charged_place(id) + 8ul * id);
 }
 
 static inline void *percpu_charged_handle(unsigned int id)
 {
-	return page_windows() + PERCPU_CHARGED + 8ul * id;
+	return page_windows() + percpu_charged_place(id) + 8ul * id;
+}
+
+/* The key of whose they are, for inline hit paths; of caches with keys only. */
+static inline uint64_t *percpu_owner(unsigned int id, int cpu)
+{
+	return (uint64_t *)(percpu_window(cpu) + USLAB_WINDOW_OWNERS + 8ul * id);
 }
 
 /* array front: a second sheaf, or 0; taken and put by atomic exchange from any CPU */

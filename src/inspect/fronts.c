@@ -66,6 +66,7 @@ const struct snapshot_array_place snapshot_array_places[SNAPSHOT_ARRAY_PLACES] =
 	{ USLAB_WINDOW_GENERIC, USLAB_SHEAF_CAPACITY },
 	{ USLAB_WINDOW_SPARES, USLAB_SHEAF_CAPACITY },
 	{ PERCPU_CHARGED, SHEAF_OWNED_CAPACITY },
+	{ USLAB_WINDOW_ACCOUNTS, SHEAF_OWNED_CAPACITY },
 };
 
 static void read_arrays(struct snapshot *s, int cpu)

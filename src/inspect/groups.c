@@ -112,14 +112,15 @@ static void visit_array(struct snapshot *s, uint64_t top, uint32_t size, struct 
 	v->count++;
 }
 
-/* Those of all caches on a CPU. */
-static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu, struct visit *v)
+/* Those of all caches on a CPU, in that place of its window. */
+static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu,
+			 unsigned long place, struct visit *v)
 {
 	uint64_t words[USLAB_NR_HANDLES];
 	uint64_t window = s->totals.arena_base + (uint64_t)USLAB_WINDOWS_OFFSET +
 			  ((uint64_t)(cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT);
 
-	if (!snapshot_read(s, window + PERCPU_CHARGED, words, sizeof(words)))
+	if (!snapshot_read(s, window + place, words, sizeof(words)))
 		return;
 	for (unsigned int id = 0; id < USLAB_NR_HANDLES; id++)
 		if (sizes[id] && snapshot_is_array(s, id, words[id]))
@@ -151,7 +152,8 @@ long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t 
 	nr_cpus = MIN(nr_cpus, (uint32_t)USLAB_MAX_CPUS);
 	for (uint32_t cpu = 0; cpu < nr_cpus && !s->error; cpu++) {
 		visit_stock(s, table, cpu, &v);
-		visit_arrays(s, sizes, cpu, &v);
+		visit_arrays(s, sizes, cpu, PERCPU_CHARGED, &v);
+		visit_arrays(s, sizes, cpu, USLAB_WINDOW_ACCOUNTS, &v);
 	}
 	for (unsigned int i = 0; i < s->nr_caches; i++)
 		visit_cache(&s->cache[i], &v);

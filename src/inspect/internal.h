@@ -65,7 +65,7 @@ struct snapshot_array_place {
 	unsigned int capacity;
 };
 
-#define SNAPSHOT_ARRAY_PLACES 4
+#define SNAPSHOT_ARRAY_PLACES 5
 extern const struct snapshot_array_place snapshot_array_places[SNAPSHOT_ARRAY_PLACES];
 
 /* Is that the word of an array of a cache, and none of those that always miss (front/front.h)? */

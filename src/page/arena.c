@@ -522,20 +522,21 @@ static void visit_span(void *table, size_t to, void (*act)(void *, size_t, void 
 	act(start, ALIGN_UP((uintptr_t)table + to, os_page_size()) - (uintptr_t)start, arg);
 }
 
-/* In window 0: tables of the hit paths, and marks, which are where other windows have spares. */
+/* Window 0 has tables of the hit paths, the others have words. */
 static void visit_window(size_t at, void (*act)(void *, size_t, void *), void *arg)
 {
 	size_t words = USLAB_ID_FIRST_FREE * sizeof(uintptr_t);
 	char *window = page_windows() + at;
 
-	BUILD_ASSERT(USLAB_WINDOW_MARKS == USLAB_WINDOW_SPARES);
 	visit_span(window, words, act, arg);
-	visit_span(window + USLAB_WINDOW_SPARES, words, act, arg);
-	if (at)
+	if (at) {
+		visit_span(window + USLAB_WINDOW_SPARES, words, act, arg);
 		visit_span(window + USLAB_WINDOW_GENERIC, words, act, arg);
-	else
+	} else {
+		visit_span(window + USLAB_WINDOW_MARKS, words, act, arg);
 		visit_span(window + USLAB_WINDOW_TABLES,
 			   USLAB_WINDOW_MAGICS - USLAB_WINDOW_TABLES + words, act, arg);
+	}
 	visit_span(window + USLAB_WINDOW_STATE, USLAB_ID_FIRST_FREE * USLAB_CPU_STATE_SIZE, act,
 		   arg);
 }

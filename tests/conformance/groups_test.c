@@ -13,11 +13,24 @@
 
 #define NR 300
 
+/* What inline hits call on a miss. Those of api/ make the library ready when a program starts. */
+void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
+{
+	return cache_alloc(cache_of(s), flags, NUMA_NO_NODE);
+}
+
+void uslab_cache_free(struct kmem_cache *s, void *obj)
+{
+	cache_free(cache_of(s), obj);
+}
+
+static slab_flags_t account = SLAB_ACCOUNT; /* or USLAB_ACCOUNT_INLINE */
+
 static struct cache *make_charged(const struct pair *pair, unsigned int size)
 {
 	return made(&(struct cache_spec){ .name = "charged",
 					  .size = size,
-					  .flags = SLAB_ACCOUNT,
+					  .flags = account,
 					  .engine = pair->engine,
 					  .front = pair->front,
 					  .sheaf_capacity = 28,
@@ -216,13 +229,13 @@ static void *work(void *arg)
 
 	group_enter(w->g);
 	for (unsigned int i = 0; i < rounds(ROUNDS); i++) {
-		void *obj = cache_alloc(w->c, GFP_KERNEL, NUMA_NO_NODE);
+		void *obj = kmem_cache_alloc_account(w->c->handle, GFP_KERNEL);
 		void *old;
 
 		CHILD_CHECK(obj);
 		old = xchg(&w->shared[draw(&seed) % THREADS], obj);
 		if (old)
-			cache_free(w->c, old); /* mostly another one's */
+			kmem_cache_free_account(w->c->handle, old); /* mostly another one's */
 	}
 	return NULL; /* its end leaves the group */
 }
@@ -317,6 +330,44 @@ static void lent(const struct pair *pair)
 		obj_free(c, p[i]);
 	CHILD_CHECK(usage(g) == 0);
 	finish(c);
+}
+
+/* ---- the same with keys in objects, where the pair has them ---- */
+
+static void keyed(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	charged(pair);
+}
+
+static void keyed_late(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	charged_late(pair);
+}
+
+static void keyed_limited(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	limited(pair);
+}
+
+static void keyed_by_threads(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	by_threads(pair);
+}
+
+static void keyed_by_child(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	by_child(pair);
+}
+
+static void keyed_lent(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	lent(pair);
 }
 
 /* ---- caches of a group ---- */
@@ -436,6 +487,12 @@ int main(int argc, char **argv)
 		{ "by_threads", by_threads, true, true },
 		{ "by_child", by_child, true, false },
 		{ "lent", lent, true, false },
+		{ "keyed", keyed, true, true },
+		{ "keyed_late", keyed_late, true, false },
+		{ "keyed_limited", keyed_limited, true, false },
+		{ "keyed_by_threads", keyed_by_threads, true, true },
+		{ "keyed_by_child", keyed_by_child, true, false },
+		{ "keyed_lent", keyed_lent, true, false },
 		{ "of_group", of_group, true, true },
 		{ "of_group_limited", of_group_limited, true, false },
 		{ 0 },

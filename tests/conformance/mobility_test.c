@@ -170,6 +170,8 @@ static void migrates(const struct pair *pair)
 	close_store();
 }
 
+static slab_flags_t account = SLAB_ACCOUNT; /* or USLAB_ACCOUNT_INLINE */
+
 /* A group at its limit: what `migrate` allocates is charged all the same, and given back. */
 static void migrates_at_limit(const struct pair *pair)
 {
@@ -185,7 +187,7 @@ static void migrates_at_limit(const struct pair *pair)
 	CHILD_CHECK(g);
 	store.c = made(&(struct cache_spec){ .name = "store",
 					     .size = 64,
-					     .flags = SLAB_ACCOUNT,
+					     .flags = account,
 					     .ctor = store_ctor,
 					     .engine = pair->engine,
 					     .front = pair->front,
@@ -203,6 +205,12 @@ static void migrates_at_limit(const struct pair *pair)
 	check_is_packed(left);
 	close_store();
 	group_destroy(g);
+}
+
+static void keyed_migrates_at_limit(const struct pair *pair)
+{
+	account = USLAB_ACCOUNT_INLINE;
+	migrates_at_limit(pair);
 }
 
 /* ---- what is refused ---- */
@@ -287,6 +295,7 @@ int main(int argc, char **argv)
 		{ "in_steps", in_steps, true, true },
 		{ "migrates", migrates, true, true },
 		{ "migrates_at_limit", migrates_at_limit, true, true },
+		{ "keyed_migrates_at_limit", keyed_migrates_at_limit, true, true },
 		{ "set_up", set_up, true, false },
 		{ "threads", threads, true, true },
 		{ 0 },

@@ -36,6 +36,7 @@ enum {
 	AFTER_LOOK = 2,	 /* it stops there */
 	BROKEN_LOOK = 4, /* the miss does not look */
 	BROKEN_WAIT = 8, /* the other one does not wait */
+	KEYED = 16,	 /* objects have keys */
 };
 
 static int how;
@@ -59,13 +60,13 @@ static int cpu_of_miss(void)
 	return percpu_cpu();
 }
 
-static bool install_late(struct front *f, int cpu, uintptr_t top)
+static bool install_late(struct front *f, int cpu, uintptr_t top, uint32_t key)
 {
 	if (stops_late) {
 		stops_late = false;
 		stop(LONGEST_MS);
 	}
-	return array_charged_install(f, cpu, top);
+	return array_charged_install(f, cpu, top, key);
 }
 
 static bool is_over(const struct group *g)
@@ -167,8 +168,9 @@ static size_t usage(void)
 static void lower_beside(void *arg)
 {
 	const struct cache_spec spec = { .name = "race",
-					 .size = SIZE,
-					 .flags = SLAB_ACCOUNT,
+					 .size = *(int *)arg & KEYED ? SIZE - 8 : SIZE,
+					 .flags = *(int *)arg & KEYED ? USLAB_ACCOUNT_INLINE
+								      : SLAB_ACCOUNT,
 					 .front = &front_array_ops,
 					 .no_merge = true };
 	struct kmem_cache *s;
@@ -192,13 +194,13 @@ static void lower_beside(void *arg)
 	cache_check_all();
 }
 
-/* Of misses of both kinds. */
+/* Of misses of both kinds, with and without keys. */
 static void run(int mode)
 {
 	if (!os_rseq_on)
 		skip(); /* there are no charged arrays */
-	for (int free = 0; free <= OF_FREE; free++) {
-		int all = mode | free;
+	for (int i = 0; i < 4; i++) {
+		int all = mode | (i & OF_FREE) | (i & 2 ? KEYED : 0);
 		struct child c = child_run(lower_beside, &all);
 
 		printf("race: %d: status %#x, %.90s\n", all, c.status, c.text);

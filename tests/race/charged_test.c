@@ -7,8 +7,9 @@
  * One thread allocates and frees charged objects, with delays in the sequences of hits, of
  * withdrawals and of installs. Another one drains the arrays of the group, destroys the group, or
  * drains the cache's front, at any moment of that. When both are done, no object may be lost or in
- * two places, and all that is charged must lie in stocks and arrays. With what is named in inject.h
- * broken, the same rounds must find that it is not so.
+ * two places, and all that is charged must lie in stocks and arrays. The same with keys in objects
+ * and inline hits, where the thread is in this group, in another one and in none in turn. With what
+ * is named in inject.h broken, the same rounds must find that it is not so.
  */
 #include "inject.h"
 
@@ -34,7 +35,17 @@ int main(void)
 #include "base/mix.h"
 #include "cache/cache.h"
 #include "child.h"
+
+static uint64_t nowhere;
+
+static inline uint64_t *owner_to_write(uint64_t *owner)
+{
+	return race_broken & BROKEN_KEY && load_relaxed(owner) ? &nowhere : owner;
+}
+
+#define percpu_owner(id, cpu) owner_to_write(percpu_owner(id, cpu))
 #include "front/array_charged.c"
+#undef percpu_owner
 #include "cache/charged.c"
 #include "cache/group/array.c"
 #include "pair_up.h"
@@ -45,7 +56,29 @@ int main(void)
 #define SIZE 192u
 
 static struct uslab_group *handle;
+static struct uslab_group *other;
 static struct cache *cache;
+static bool keyed;
+
+static void *allocate(void)
+{
+	return keyed ? kmem_cache_alloc_account(cache->handle, GFP_KERNEL)
+		     : group_cache_alloc(cache, GFP_KERNEL, NUMA_NO_NODE);
+}
+
+static void give_object(void *obj)
+{
+	if (keyed)
+		kmem_cache_free_account(cache->handle, obj);
+	else
+		group_cache_free(cache, obj, NULL);
+}
+
+/* Of n rounds: with keys an array of another owner comes in between. */
+static struct uslab_group *group_of_round(unsigned int n)
+{
+	return !keyed || n % 4 < 2 ? handle : n % 4 == 2 ? other : NULL;
+}
 
 /* Some are kept for a while, so that arrays get empty and full. */
 static void allocate_some(uint64_t r)
@@ -55,16 +88,16 @@ static void allocate_some(uint64_t r)
 
 	for (unsigned int i = 0; i < CALLS; i++) {
 		if (i == (r >> 16) % CALLS)
-			race_delay[34 + r % 6] = (int)(r >> 24 & 511);
+			race_delay[(keyed && r >> 63 ? 40 : 34) + r % 6] = (int)(r >> 24 & 511);
 		if (i == (r >> 40) % CALLS)
 			race_delay[9 + r % 3] = (int)(r >> 48 & 2047);
 		if (n && (mix_bits(r + i) & 3) == 0)
-			group_cache_free(cache, p[--n], NULL);
-		else if ((p[n] = group_cache_alloc(cache, GFP_KERNEL, NUMA_NO_NODE)))
+			give_object(p[--n]);
+		else if ((p[n] = allocate()))
 			memset(p[n++], 0x5a, SIZE);
 	}
 	while (n)
-		group_cache_free(cache, p[--n], NULL);
+		give_object(p[--n]);
 }
 
 static void *allocate_on(void *arg)
@@ -74,7 +107,7 @@ static void *allocate_on(void *arg)
 		meet();
 		if (load_relaxed(&pair_ends))
 			return arg;
-		group_enter(handle);
+		group_enter(group_of_round(n));
 		allocate_some(mix_bits(n + 1) ^ mix_multiply(n));
 		memset(race_delay, 0, sizeof(race_delay));
 		group_enter(NULL);
@@ -82,17 +115,44 @@ static void *allocate_on(void *arg)
 	}
 }
 
-static void make_group(void)
+static struct uslab_group *make_group(void)
 {
+	struct uslab_group *made;
 	int error;
 
-	handle = group_create("race", 0, NULL, &error);
-	CHILD_CHECK(handle);
+	made = group_create("race", 0, NULL, &error);
+	CHILD_CHECK(made);
+	return made;
+}
+
+static struct group *group_of_handle(struct uslab_group *of)
+{
+	return group_at((uint32_t)((uintptr_t)of & 0xffff));
 }
 
 static struct group *group(void)
 {
-	return group_at((uint32_t)((uintptr_t)handle & 0xffff));
+	return group_of_handle(handle);
+}
+
+static void make_cache(void)
+{
+	const struct cache_spec spec = { .name = "race",
+					 .size = SIZE,
+					 .flags = keyed ? USLAB_ACCOUNT_INLINE : SLAB_ACCOUNT,
+					 .front = &front_array_ops,
+					 .no_merge = true };
+	struct kmem_cache *s;
+
+	CHILD_CHECK(!cache_create(&spec, &s));
+	cache = cache_of(s);
+}
+
+static bool is_exact(struct uslab_group *of)
+{
+	const struct group *g = group_of_handle(of);
+
+	return load_relaxed(&g->usage) == group_ahead_locked(g);
 }
 
 /* Nothing runs: are there bytes that nobody has, or objects that somebody has, or nobody? */
@@ -103,7 +163,7 @@ static const char *wrong(void)
 	cache->engine.ops->stats(&cache->engine, &stats);
 	if (stats.total_objects - stats.free_objects != cache->front.ops->held(&cache->front))
 		return "objects are lost, or in two places";
-	if (load_relaxed(&group()->usage) != group_ahead_locked(group()))
+	if (!is_exact(handle) || !is_exact(other))
 		return "bytes are charged that are nowhere, or the other way round";
 	cache->front.ops->check(&cache->front);
 	return NULL;
@@ -138,27 +198,21 @@ static const char *one_round(unsigned int n)
 		return what;
 	if (!what && (group()->usage || groups_table->dying))
 		what = "the group is not gone";
-	make_group();
+	handle = make_group();
 	return what;
 }
 
 /* *arg: what is broken. Ends with status 3 once something is wrong. */
 static void rounds(void *arg)
 {
-	const struct cache_spec spec = { .name = "race",
-					 .size = SIZE,
-					 .flags = SLAB_ACCOUNT,
-					 .front = &front_array_ops,
-					 .no_merge = true };
 	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	const char *what = NULL;
-	struct kmem_cache *s;
 	unsigned int n;
 
 	CHILD_CHECK(cache_init() == 0);
-	make_group();
-	CHILD_CHECK(!cache_create(&spec, &s));
-	cache = cache_of(s);
+	handle = make_group();
+	other = make_group();
+	make_cache();
 	race_broken = *(int *)arg;
 	pair_start(allocate_on);
 	for (n = 1; n <= most && !what; n++)
@@ -190,6 +244,14 @@ static void test_no_second_look_is_seen(void **state)
 	pair_run(rounds, BROKEN_RETRY);
 }
 
+static void test_no_key_is_seen(void **state)
+{
+	(void)state;
+	if (!keyed)
+		skip();
+	pair_run(rounds, BROKEN_KEY);
+}
+
 /* ---- signals between any two instructions: sequences of one thread, nested ---- */
 
 static volatile sig_atomic_t signals;
@@ -202,24 +264,18 @@ static void allocate_in_handler(int signal)
 	if (lock_is_inside())
 		return;
 	if (held)
-		group_cache_free(cache, held, NULL);
-	held = held ? NULL : group_cache_alloc(cache, GFP_KERNEL, NUMA_NO_NODE);
+		give_object(held);
+	held = held ? NULL : allocate();
 }
 
 static void interrupted(void *arg)
 {
-	const struct cache_spec spec = { .name = "race",
-					 .size = SIZE,
-					 .flags = SLAB_ACCOUNT,
-					 .front = &front_array_ops,
-					 .no_merge = true };
 	struct itimerval often = { { 0, 50 }, { 0, 50 } };
-	struct kmem_cache *s;
 
 	CHILD_CHECK(cache_init() == 0);
-	make_group();
-	CHILD_CHECK(!cache_create(&spec, &s));
-	cache = cache_of(s);
+	handle = make_group();
+	other = make_group();
+	make_cache();
 	group_enter(handle);
 	race_broken = *(int *)arg;
 	signal(SIGALRM, allocate_in_handler);
@@ -230,7 +286,7 @@ static void interrupted(void *arg)
 	}
 	signal(SIGALRM, SIG_IGN);
 	if (held)
-		group_cache_free(cache, held, NULL);
+		give_object(held);
 	group_enter(NULL);
 	CHILD_CHECK(!wrong());
 }
@@ -263,12 +319,17 @@ int main(void)
 		cmocka_unit_test(test_taken_away),
 		cmocka_unit_test(test_no_fence_is_seen),
 		cmocka_unit_test(test_no_second_look_is_seen),
+		cmocka_unit_test(test_no_key_is_seen),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_signals_without_restart_are_seen),
 	};
 
+	int failed;
+
 	os_rseq_init();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	keyed = true;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -47,7 +47,13 @@
 #define INJECT_37 NOT_RESTARTED DELAY(37)
 #define INJECT_38 DELAY(38)
 #define INJECT_39 DELAY(39)
-#define PLACES 40
+#define INJECT_40 NOT_RESTARTED DELAY(40)
+#define INJECT_41 DELAY(41)
+#define INJECT_42 DELAY(42)
+#define INJECT_43 NOT_RESTARTED DELAY(43)
+#define INJECT_44 DELAY(44)
+#define INJECT_45 DELAY(45)
+#define PLACES 46
 
 #include <uslab/slab.h>
 
@@ -67,6 +73,7 @@ enum {
 	BROKEN_GATE = 64,   /* an install takes the sheaf's capacity for the front's */
 	BROKEN_GONE = 128,  /* a CPU that gives up its array leaves the word of a drain */
 	BROKEN_MOVED = 256, /* an install replaces the word of a place that is left */
+	BROKEN_KEY = 512,   /* an array is installed with the key of the owner before */
 };
 
 static __thread int race_skip; /* loads until place 0 */

@@ -26,6 +26,12 @@
 #define INJECT_25 ""
 #define INJECT_26 ""
 #define INJECT_27 ""
+#define INJECT_40 ""
+#define INJECT_41 ""
+#define INJECT_42 ""
+#define INJECT_43 ""
+#define INJECT_44 ""
+#define INJECT_45 ""
 #define INJECT_16 NOT_RESTARTED DELAY(16)
 #define INJECT_17 DELAY(17)
 #define INJECT_18 DELAY(18)

@@ -25,8 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <uslab/group.h>
-#include <uslab/slab.h>
+#include <uslab/account.h>
 
 #include "base/atomic.h"
 #include "bare.h"
@@ -76,6 +75,9 @@ static cpu_set_t allowed;
 /* stress/groups_storm_test.c: threads are in groups, and what they allocate is charged */
 #ifndef STORM_GROUPS
 #define STORM_GROUPS 0
+#define STORM_FLAGS(i) 0
+#define storm_alloc kmem_cache_alloc
+#define storm_free kmem_cache_free
 #endif
 #define STORM_GFP (STORM_GROUPS ? GFP_KERNEL_ACCOUNT : GFP_KERNEL)
 #define GROUPS 3
@@ -147,7 +149,7 @@ static struct stamp *new_object(uint64_t *seed)
 		return stamp_it(kmem_cache_alloc_node(s, GFP_KERNEL, (int)(r >> 40 & 1)), s,
 				kmem_cache_size(s), r);
 	default:
-		return stamp_it(kmem_cache_alloc(s, GFP_KERNEL), s, kmem_cache_size(s), r);
+		return stamp_it(storm_alloc(s, GFP_KERNEL), s, kmem_cache_size(s), r);
 	}
 }
 
@@ -156,7 +158,7 @@ static void free_object(struct stamp *o, uint64_t r)
 	check_stamp(o);
 	o->fill = ~0u; /* a second free would trip over it */
 	if (o->cache && r % 4)
-		kmem_cache_free(o->cache, o);
+		r % 4 > 1 ? storm_free(o->cache, o) : kmem_cache_free(o->cache, o);
 	else
 		kfree(o);
 }
@@ -608,8 +610,7 @@ static void make_caches(void)
 			{ 120, { .front = "queues" } }, { 80, { .front = "sheaves" } } };
 
 	for (unsigned int i = 0; i < CACHES; i++)
-		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args,
-						   STORM_GROUPS ? SLAB_ACCOUNT : 0);
+		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args, STORM_FLAGS(i));
 }
 
 static void check_end(unsigned long start)

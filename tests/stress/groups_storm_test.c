@@ -10,4 +10,7 @@
  * somebody, nothing is charged to any.
  */
 #define STORM_GROUPS 1
+#define STORM_FLAGS(i) (i % 3 ? SLAB_ACCOUNT : USLAB_ACCOUNT_INLINE)
+#define storm_alloc kmem_cache_alloc_account
+#define storm_free kmem_cache_free_account
 #include "stress/cache_storm_test.c"

@@ -48,6 +48,39 @@ int main(void)
 }
 """
 
+# With keys in objects: what CPUs hold is charged to either group, or to none, and is no usage.
+KEYED = r"""
+#include <stdio.h>
+#include <uslab/account.h>
+
+static void *p[300];
+
+static void take_and_free(struct kmem_cache *s, struct uslab_group *group, int keep)
+{
+	uslab_group_enter(group);
+	for (int i = 0; i < 300; i++)
+		p[i] = kmem_cache_alloc_account(s, GFP_KERNEL);
+	for (int i = keep; i < 300; i++)
+		kmem_cache_free_account(s, p[i]);
+	uslab_group_enter(NULL);
+}
+
+int main(void)
+{
+	struct uslab_group *a = uslab_group_create("a", 0, NULL);
+	struct uslab_group *b = uslab_group_create("b", 0, NULL);
+	struct kmem_cache *s = kmem_cache_create("keyed", 56, 0, USLAB_ACCOUNT_INLINE, NULL);
+	struct kmem_cache *t = kmem_cache_create("other", 120, 0, USLAB_ACCOUNT_INLINE, NULL);
+
+	take_and_free(s, NULL, 3);
+	take_and_free(s, a, 100);
+	take_and_free(t, b, 7);
+	printf("%zu %zu\n", uslab_group_usage(a), uslab_group_usage(b));
+	fflush(stdout);
+	return getchar() == EOF;
+}
+"""
+
 # Each tenant allocates and frees; the leaky one keeps what it has.
 TENANTS = r"""
 #include <errno.h>
@@ -171,11 +204,11 @@ class Groups(InFolder):
                         "-pthread", *flags], check=True)
         return source[:-2]
 
-    def start(self):
-        process = subprocess.Popen([self.build(PROGRAM, "-luslab")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def start(self, program=PROGRAM, says=r"ready"):
+        process = subprocess.Popen([self.build(program, "-luslab")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    text=True, env=environment())
         self.addCleanup(self.end, process)
-        self.assertEqual(process.stdout.readline(), "ready\n")
+        self.assertRegex(process.stdout.readline(), f"^{says}\n$")
         return process.pid
 
     @staticmethod
@@ -189,6 +222,11 @@ class Groups(InFolder):
         run = uslab("info", "-p", pid, *options)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
+
+    def test_keys(self):
+        pid = self.start(KEYED, r"6400 896|5600 840")  # with keys; or where there are no sequences
+        groups = json.loads(self.info(pid, "--groups", "--json"))["groups"]
+        self.assertIn([group["usage"] for group in groups], ([6400, 896], [5600, 840]))
 
     def test_info(self):
         pid = self.start()

@@ -20,6 +20,10 @@
  * What misses at once, as with a stopped word, has read and written no object; one that was
  * interrupted may have left the mark in it.
  *
+ * uslab_rseq_take_of() and uslab_rseq_give_of() are those for objects with keys, on the word at
+ * USLAB_WINDOW_ACCOUNTS: both miss if the array is not the owner's, and a give also if the word is
+ * 0. A give takes the owner from the object, and compares it together with the mark.
+ *
  * uslab_rseq_pop_run() and uslab_rseq_push_run() repeat the lines in the middle for up
  * to nr objects, until one would miss, and commit once: all that were moved, in the
  * order of as many single calls.
@@ -32,7 +36,7 @@
  * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
  * the kernel clears it when it next interrupts the thread outside of the sequence.
  *
- * Why: docs/adr/0011, docs/adr/0020.
+ * Why: docs/adr/0011, docs/adr/0020, docs/adr/0071.
  */
 #ifndef USLAB_ARCH_RSEQ_X86_64_H
 #define USLAB_ARCH_RSEQ_X86_64_H
@@ -141,7 +145,7 @@
  * from USLAB_WINDOW_MARKS.
  */
 #define USLAB_RSEQ_MARKS(at) \
-	USLAB_ASM("movq 16384(%[handle]), " at, "mov " at ", [%[handle]+16384]")
+	USLAB_ASM("movq 51200(%[handle]), " at, "mov " at ", [%[handle]+51200]")
 #define USLAB_RSEQ_SET_MARK(at) \
 	USLAB_ASM("movl %k[obj], (%[obj]," at ")", "mov [%[obj]+" at "], %k[obj]")
 #define USLAB_RSEQ_CLEAR_MARK(at) \
@@ -237,6 +241,79 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handl
 		     USLAB_RSEQ_SET_MARK("%[mark]") USLAB_RSEQ_INJECT(6) USLAB_RSEQ_COMMIT
 		     "2:"
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp), [mark] "=&r"(mark)
+		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	return 1;
+miss:
+	return 0;
+}
+
+/* The word and the owner of arrays with keys; 3 << USLAB_WINDOW_SHIFT is in the numbers. */
+#define USLAB_RSEQ_TOP_OF \
+	USLAB_ASM("movq 1654784(%[tmp]), %[top]", "mov %[top], [%[tmp]+1654784]")
+#define USLAB_RSEQ_COMMIT_OF \
+	USLAB_ASM("movq %[top], 1654784(%[tmp])", "mov [%[tmp]+1654784], %[top]")
+#define USLAB_RSEQ_IS_OWNER /* equal: it is the owner's array */ \
+	USLAB_ASM("cmpl %k[owner], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %k[owner]")
+#define USLAB_RSEQ_KEY /* key = the object's, and its mark above that */ \
+	USLAB_ASM("movq -4(%[obj],%[mark]), %[key]", "mov %[key], [%[obj]+%[mark]-4]")
+/*
+ * Key and mark in one store, although the key is there already: a load of both would wait for a
+ * store of one of them.
+ */
+#define USLAB_RSEQ_SET_KEY /* the object's key = owner, its mark = 0 */ \
+	USLAB_ASM("movq %q[owner], -4(%[obj],%[tmp])", "mov [%[obj]+%[tmp]-4], %q[owner]")
+#define USLAB_RSEQ_IS_KEY /* equal: it is the owner's, and has no mark */ \
+	USLAB_ASM("cmpq %[key], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %[key]")
+
+/* As uslab_rseq_take(), of the array whose owner has that key. */
+static inline __attribute__((__always_inline__)) int
+uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint32_t key, void **result)
+{
+	unsigned long owner = key; /* as a whole register */
+	unsigned long tmp;
+	char *top;
+	void *obj;
+
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(40)
+		     USLAB_RSEQ_WINDOW USLAB_RSEQ_IS_OWNER
+		     "jne %l[miss]\n\t" /* no key is 0: there is a word else */
+		     USLAB_RSEQ_TOP_OF USLAB_RSEQ_INJECT(41) USLAB_RSEQ_LOAD
+		     "test %[obj], %[obj]\n\t"
+		     "jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(42) USLAB_RSEQ_COMMIT_OF
+		     "2:\n\t" USLAB_RSEQ_MARKS("%[tmp]") USLAB_RSEQ_SET_KEY
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner)
+		     : "memory", "cc"
+		     : miss);
+	*result = obj;
+	return 1;
+miss:
+	return 0;
+}
+
+/* As uslab_rseq_give(), to the array whose owner has the object's key. */
+static inline __attribute__((__always_inline__)) int uslab_rseq_give_of(void *handle, void *obj,
+								    ptrdiff_t rseq)
+{
+	unsigned long mark;
+	unsigned long key;
+	unsigned long tmp;
+	char *top;
+
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(43)
+		     USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP_OF
+		     "test %[top], %[top]\n\t"
+		     "jz %l[miss]\n\t" /* the cache has no such arrays */
+		     USLAB_RSEQ_UP_OR_CARRY
+		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(44)
+		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_KEY USLAB_RSEQ_IS_KEY
+		     "jne %l[miss]\n\t" /* another group's, or free already */
+		     USLAB_RSEQ_STORE
+		     USLAB_RSEQ_SET_MARK("%[mark]") USLAB_RSEQ_INJECT(45) USLAB_RSEQ_COMMIT_OF
+		     "2:"
+		     : [top] "=&r"(top), [tmp] "=&r"(tmp), [mark] "=&r"(mark), [key] "=&r"(key)
 		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
 		     : "memory", "cc"
 		     : miss);

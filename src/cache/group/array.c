@@ -3,7 +3,7 @@
  * cache/group/array.c - CPUs' arrays of objects that are charged to a group before they are
  * allocated
  *
- * Why:        docs/adr/0067.
+ * Why:        docs/adr/0067, docs/adr/0071.
  * Data:       the arrays (front/array_charged.h), whose owners are numbers of groups; for each
  *             cache that has had one the size of its objects (struct groups).
  * Invariants: an object in such an array is free, charged to the array's group, and has that
@@ -13,6 +13,10 @@
  *             waits for it. The lock of the CPU's stock for installs and takes. None on a hit.
  * Flow:       called by cache/charged.c, charge.c, group.c, and as struct array_charged_ops says;
  *             calls charge.c, the front, front/array_charged.c.
+ *
+ * With keys (USLAB_ACCOUNT_INLINE) an array may also be of nobody, for threads in no group: its
+ * objects are not charged, and else it is as any. Such caches have no arrays any more once there
+ * were debug or guarded objects of theirs, whose keys an inline free would look for where none are.
  *
  * A CPU has one such array of each cache, for one group at a time. Calls of other groups are
  * charged one by one; with one in CHANGE_AFTER of them the array becomes that of its group, which
@@ -49,7 +53,7 @@ static void give_back(struct cache *c, uint32_t id, unsigned int nr, void **objs
 	for (unsigned int i = 0; i < nr; i++) {
 		uint32_t *word = group_word_of(page_head_unchecked(objs[i]), objs[i]);
 
-		if (likely(word) && likely(xchg(word, GROUP_NONE) == id))
+		if (likely(word) && likely(xchg(word, GROUP_NONE) == id) && id)
 			bytes += c->engine.size;
 	}
 	if (unlikely(buddy_falls())) /* then each miss gives more back: front/array_idle.c */
@@ -86,14 +90,14 @@ static unsigned int take_charged(struct cache *c, uint32_t id, gfp_t gfp, unsign
 {
 	unsigned int got, kept = 0;
 
-	if (!group_charge_ahead(id, nr * (size_t)c->engine.size))
+	if (id && !group_charge_ahead(id, nr * (size_t)c->engine.size))
 		return 0;
 	got = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, objs);
 	while (kept < got && likely(group_set_word(c, objs[kept], id)))
 		kept++;
 	for (unsigned int i = kept; i < got; i++)
 		c->front.ops->free(&c->front, objs[i]);
-	if (unlikely(kept < nr))
+	if (unlikely(kept < nr) && id)
 		group_uncharge(id, (nr - kept) * (size_t)c->engine.size);
 	return kept;
 }
@@ -120,9 +124,23 @@ static bool has_ended(const struct group *g)
 	return load_relaxed(&g->dying) || group_is_over(g);
 }
 
+/* Nobody has arrays as long as there are any. */
+static bool id_has_ended(uint32_t id)
+{
+	return id && has_ended(group_at(id));
+}
+
+/* Are its free objects to be in such arrays? */
+static bool may_have_arrays(const struct cache *c)
+{
+	return front_has_arrays(&c->front) &&
+	       likely(!group_has_keys(c) || !load_relaxed(&c->engine.debug));
+}
+
 /* The array becomes this CPU's, or is no more. */
 static void put(struct cache *c, uintptr_t top)
 {
+	uint32_t owner = *sheaf_owner(top);
 	int cpu = percpu_cpu();
 	bool done = false;
 
@@ -131,9 +149,9 @@ static void put(struct cache *c, uintptr_t top)
 
 		lock_acquire(&stock->lock);
 		/* pairs with who calls group_arrays_wait(), and with set_watch() of switch.c */
-		done = !has_ended(group_at(*sheaf_owner(top))) &&
-		       load_relaxed(&c->watch) == WATCH_GROUPS &&
-		       array_charged_install(&c->front, cpu, top);
+		done = !id_has_ended(owner) && load_relaxed(&c->watch) == WATCH_GROUPS &&
+		       may_have_arrays(c) &&
+		       array_charged_install(&c->front, cpu, top, group_key(owner));
 		lock_release(&stock->lock);
 	}
 	if (unlikely(!done))
@@ -169,8 +187,8 @@ static uintptr_t get(struct cache *c, uint32_t id)
 	int cpu = percpu_cpu();
 	uintptr_t top;
 
-	if (unlikely(cpu < 0) || unlikely(!percpu_rseq) || unlikely(!front_has_arrays(&c->front)) ||
-	    unlikely(load_relaxed(&c->front.closed)) || unlikely(has_ended(group_at(id))))
+	if (unlikely(cpu < 0) || unlikely(!percpu_rseq) || unlikely(!may_have_arrays(c)) ||
+	    unlikely(load_relaxed(&c->front.closed)) || unlikely(id_has_ended(id)))
 		return 0;
 	top = load_relaxed(percpu_charged(c->front.id, cpu));
 	if (!(top && *sheaf_owner(top) == id) && !shall_change(c, cpu))

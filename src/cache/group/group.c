@@ -7,8 +7,8 @@
  *             is gone is no other's. A thread is counted in its group: as long as it is, the number
  *             stays the group's, also when that was destroyed.
  * Locks:      groups_lock; under it those of stocks.
- * Flow:       called by public.c, cache.c, charge.c, object.c, own.c, fork.c, check.c and
- *             malloc/slow.c; calls charge.c, os/process/.
+ * Flow:       called by public.c, cache.c, charge.c, object.c, own.c, create.c, fork.c, check.c
+ *             and malloc/slow.c; calls charge.c, os/process/.
  *
  * group_enter() takes no lock. It counts the thread first, and then looks whether the group is the
  * handle's and alive; group_try_release() takes the serial away first, and then looks whether a
@@ -36,6 +36,8 @@ static struct lock groups_lock = LOCK_INIT(RANK_GROUPS);
 static bool ends_are_seen; /* threads can ask for a call at their end; groups_lock */
 
 __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
+USLAB_API __thread uint32_t uslab_group_key
+	__attribute__((tls_model("initial-exec"))) = USLAB_KEY_NONE;
 __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 __thread bool group_visits __attribute__((tls_model("initial-exec")));
 __thread const unsigned char *group_numbers
@@ -235,6 +237,19 @@ static struct group *create_locked(const char *name, size_t limit, struct uslab_
 	return g;
 }
 
+bool group_start(void)
+{
+	bool first, done;
+
+	lock_acquire(&groups_lock);
+	first = !groups_table;
+	done = !first || !make_table_locked();
+	lock_release(&groups_lock);
+	if (first && done)
+		group_watch_all();
+	return done;
+}
+
 struct uslab_group *group_create(const char *name, size_t limit, struct uslab_group *parent,
 				 int *error)
 {
@@ -393,7 +408,7 @@ void group_go_to(uint32_t id)
 		numbers = load_acquire(&group_at(id)->numbers); /* pairs with own.c */
 	group_numbers = group_no_numbers;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	group_current = id;
+	group_set_current(id);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (numbers)
 		group_use_numbers(id, numbers);
@@ -432,7 +447,7 @@ uint32_t group_charge_like(const uint32_t *word, size_t bytes)
 	uint32_t id;
 
 	lock_acquire(&groups_lock);
-	id = load_relaxed(word);
+	id = group_of_word(load_relaxed(word));
 	if (id)
 		id = group_charge_slow(id, bytes, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
 	lock_release(&groups_lock);
@@ -444,7 +459,7 @@ bool group_count_like(const uint32_t *word, uint32_t id)
 	bool same;
 
 	lock_acquire(&groups_lock);
-	same = load_relaxed(word) == id;
+	same = group_of_word(load_relaxed(word)) == id;
 	if (same)
 		seq_add(&group_at(id)->threads, 1);
 	lock_release(&groups_lock);

@@ -2,7 +2,7 @@
 /*
  * cache/group/group.h - accounting groups: what is charged to whom
  *
- * Why:        docs/adr/0061, docs/adr/0067, docs/adr/0069.
+ * Why:        docs/adr/0061, docs/adr/0067, docs/adr/0069, docs/adr/0071.
  * Data:       a table of groups by number, made with the first one; for each CPU a stock: bytes
  *             that are charged to one group already, and that nobody has taken so far; and charged
  *             arrays: free objects that are charged already (array.c). The number of a group is the
@@ -25,11 +25,28 @@
 #include "cache/cache.h"
 #include "engine/charged.h"
 #include "os/lock/lock.h"
-#include <uslab/group.h>
+#include <uslab/account.h>
 
 #define GROUPS_MAX 65536u /* numbers 1 .. GROUPS_MAX - 1 */
 #define GROUP_NONE 0u
 #define GROUP_REFUSED GROUPS_MAX /* no number: the charge failed */
+
+/*
+ * Objects of caches with USLAB_ACCOUNT_INLINE have a key as their word, so that no group is
+ * something else than no word; other words are numbers.
+ */
+static inline uint32_t group_key(uint32_t id)
+{
+	return id ? id : USLAB_KEY_NONE;
+}
+
+/* Of either. */
+static inline uint32_t group_of_word(uint32_t word)
+{
+	return word % USLAB_KEY_NONE;
+}
+
+BUILD_ASSERT(USLAB_KEY_NONE == GROUPS_MAX);
 
 /* Fixed types, for tools read them. */
 struct group {
@@ -93,6 +110,13 @@ static inline bool groups_are_known(void)
 
 /* The number of the group that this thread is in, or GROUP_NONE. */
 extern __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
+/* This thread is in that group from now on, for all that asks. */
+static inline void group_set_current(uint32_t id)
+{
+	group_current = id;
+	uslab_group_key = group_key(id);
+}
+
 /* While it visits another (group_visit()): the one that it returns to, or GROUP_NONE. */
 extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 /* It does so: what it allocates is for an object that is charged already. */
@@ -113,6 +137,11 @@ extern const unsigned char *group_numbers_outside;
 /* As the public functions; see <uslab/group.h>. */
 struct uslab_group *group_create(const char *name, size_t limit, struct uslab_group *parent,
 				 int *error);
+/*
+ * What caches with USLAB_ACCOUNT_INLINE need, also before there is a group. false: there is no
+ * memory. No lock is held.
+ */
+bool group_start(void);
 void group_destroy(struct uslab_group *handle);
 struct uslab_group *group_enter(struct uslab_group *handle);
 struct uslab_group *group_handle(const struct group *g);
@@ -360,6 +389,12 @@ struct group_resize {
 };
 bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes);
 void group_resize_end(const struct group_resize *r, const void *p);
+
+/* Do objects of c have keys, in their plain slabs? */
+static inline bool group_has_keys(const struct cache *c)
+{
+	return load_relaxed(&c->flags) & USLAB_ACCOUNT_INLINE;
+}
 
 /* ---- cache/charged.c: caches whose only watch bit is WATCH_GROUPS ---- */
 void *group_cache_alloc(struct cache *c, gfp_t gfp, int node);

@@ -2,7 +2,7 @@
 /*
  * cache/group/hit.h - allocation and free of charged objects that hit the CPU's charged array
  *
- * Why:        docs/adr/0067.
+ * Why:        docs/adr/0067, docs/adr/0071.
  * Data:       none.
  * Invariants: as long as a cache has another watch bit than WATCH_GROUPS, or its front is closed,
  *             it has no charged arrays (cache/switch.c). So a hit needs no look at either, and none
@@ -29,8 +29,8 @@ static always_inline void *group_hit_alloc(struct cache *c, uint32_t id, gfp_t g
 }
 
 /*
- * obj lies in that plain slab of c, and its word is that number, not 0. false: a miss, or no live
- * object starts there; all is as it was.
+ * obj lies in that plain slab of c, and its word is that number, which is 0 with keys only. false:
+ * a miss, or no live object starts there; all is as it was.
  */
 static always_inline bool group_hit_free(const struct cache *c, const struct page *slab,
 					 uint32_t id, void *obj)
@@ -40,7 +40,9 @@ static always_inline bool group_hit_free(const struct cache *c, const struct pag
 	if (unlikely(!mark) || unlikely(!engine_starts_object(slab, obj)) ||
 	    unlikely(mark_is_set(obj, mark)))
 		return false;
-	mark_set(obj, mark); /* before it is anybody else's */
+	mark_set(obj, mark);	      /* before it is anybody else's */
+	if (!id && slab->layout->key) /* it may have no key yet */
+		store_relaxed(group_word_of(slab, obj), USLAB_KEY_NONE);
 	if (likely(array_charged_push(c->front.id, id, obj)))
 		return true;
 	mark_clear(obj, mark);

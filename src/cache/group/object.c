@@ -42,6 +42,7 @@ void group_drop_slow(struct cache *c, const void *p)
 	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, false);
 	uint32_t id = ext_has_word(&place) ? ext_exchange(PAGE_EXT_GROUPS, &place, 0) : GROUP_NONE;
 
+	id = group_of_word(id);
 	if (id)
 		group_uncharge(id, place.bytes);
 }
@@ -54,7 +55,7 @@ void group_copy_slow(struct cache *c, const void *from, const void *to)
 	const uint32_t *word = place.word;
 	uint32_t id;
 
-	if (!word || !load_relaxed(word))
+	if (!word || !group_of_word(load_relaxed(word)))
 		return;
 	place = ext_find(PAGE_EXT_GROUPS, c, to, true);
 	id = place.word ? group_charge_like(word, place.bytes) : GROUP_NONE;
@@ -74,7 +75,7 @@ uint32_t group_of(struct cache *c, const void *p)
 	if (unlikely(engine_group(&c->engine)))
 		return (uint32_t)engine_group(&c->engine);
 	word = groups_are_known() ? word_of(c, p) : NULL;
-	return word ? load_relaxed(word) : GROUP_NONE;
+	return word ? group_of_word(load_relaxed(word)) : GROUP_NONE;
 }
 
 /*
@@ -86,18 +87,18 @@ void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 	const uint32_t *word;
 
 	group_own = group_current;
-	group_current = GROUP_NONE;
+	group_set_current(GROUP_NONE);
 	group_numbers = group_no_numbers;
 	group_visits = true;
 	if (id && id == engine_group(&c->engine)) { /* which has the cache, and so stays */
 		group_count(id);
-		group_current = id;
+		group_set_current(id);
 		return;
 	}
 	for (int i = 0; id && i < nr && !group_current; i++) {
 		word = word_of(c, objs[i]);
 		if (word && group_count_like(word, id))
-			group_current = id;
+			group_set_current(id);
 	}
 }
 

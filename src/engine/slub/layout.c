@@ -2,7 +2,7 @@
 /*
  * engine/slub/layout.c - how an object lies in its slab (spec 4.4, without debug flags)
  *
- * Why:        docs/adr/0010, docs/adr/0020.
+ * Why:        docs/adr/0010, docs/adr/0020, docs/adr/0071.
  * Data:       struct slab_layout, filled in here, const once a slab points at it.
  * Invariants: offset + 8 <= stride; stride is a multiple of align; offset >= inuse iff the free
  *             pointer must not overwrite the object.
@@ -31,6 +31,10 @@ void slub_layout_sizes(struct slab_layout *layout, unsigned int object_size, uns
 	} else {
 		/* In the middle, away from the ends that overflows of neighbours reach. */
 		layout->offset = ALIGN_DOWN(object_size / 2, WORD);
+	}
+	if (flags & USLAB_ACCOUNT_INLINE) { /* its key, and its mark behind that */
+		layout->key = size;
+		size += WORD;
 	}
 	layout->stride = ALIGN_UP(size, align);
 	layout->magic = SLAB_MAGIC(layout->stride);

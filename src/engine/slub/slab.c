@@ -110,6 +110,13 @@ static void construct_whole(struct engine *e, struct page *slab, unsigned int ob
 	}
 }
 
+/* No object of a new slab is charged. */
+static void clear_keys(const struct page *slab, unsigned int objects)
+{
+	for (unsigned int i = 0; i < objects; i++)
+		*(uint32_t *)((char *)slub_object(slab, i) + slab->layout->key) = 0;
+}
+
 /* Returns the free list; NULL: there is none. */
 static void *format(struct engine *e, struct page *slab, unsigned int objects, enum slub_new what)
 {
@@ -134,6 +141,8 @@ static void open_slab(struct engine *e, const struct slab_layout *layout, struct
 	objects = slab->order == layout->order ? layout->objects : layout->min_objects;
 	engine_own_pages(e, slab, layout);
 
+	if (unlikely(layout->key))
+		clear_keys(slab, objects);
 	slab->freelist = format(e, slab, objects, what);
 	counters.objects = (uint16_t)(objects & SLAB_MAX_OBJECTS);
 	counters.formatted = what == SLUB_LAZY ? 0 : (uint16_t)objects;

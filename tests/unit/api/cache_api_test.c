@@ -53,7 +53,7 @@ static struct {
 	{ "align", 8, { .align = 24 }, 0, EINVAL, "alignment 24 is no power of two" },
 	{ "flag", 8, { 0 }, SLAB_FAILSLAB, EINVAL, "flags 0x2000000 " },
 	{ "kmalloc", 8, { 0 }, SLAB_KMALLOC, EINVAL, "SLAB_KMALLOC" },
-	{ "top", 8, { 0 }, 0x80000000u, EINVAL, "flags 0x80000000 " },
+	{ "low", 8, { 0 }, 0x00000200u, EINVAL, "flags 0x200 " },
 	{ "engine", 8, { .engine = "slaub" }, 0, EINVAL, "no engine is called 'slaub'" },
 	{ "front", 8, { .front = "rear" }, 0, EINVAL, "no front is called 'rear'" },
 	{ "capacity", 8, { .capacity = 32 }, 0, EINVAL, "capacity 32" },

@@ -16,12 +16,12 @@ static int try(const struct cache_spec *spec)
 /* Spec 5.1: the permitted flags, one by one; any other bit is -EINVAL. */
 IN_CHILD(test_flags)
 {
-	const slab_flags_t permitted = SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 |
-				       SLAB_PANIC | SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS |
-				       SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |
-				       SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD |
-				       SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT |
-				       SLAB_ACCOUNT | SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT;
+	const slab_flags_t permitted =
+		SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_PANIC |
+		SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |
+		SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD |
+		SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT |
+		SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT | USLAB_ACCOUNT_INLINE; /* ours */
 
 	ready();
 	for (unsigned int bit = 0; bit < 32; bit++) {

@@ -54,7 +54,7 @@ static uintptr_t put_array(int cpu, unsigned int capacity, uint32_t owner)
 	CHILD_CHECK(top);
 	*sheaf_owner(top) = owner;
 	CHILD_CHECK(sheaf_capacity(top) == capacity && sheaf_count(top) == 0);
-	CHILD_CHECK(array_charged_install(&front, cpu, top));
+	CHILD_CHECK(array_charged_install(&front, cpu, top, owner));
 	return top;
 }
 
@@ -95,7 +95,7 @@ BOTH_MODES(test_capacities)
 	make(USLAB_SHEAF_CAPACITY);
 	if (!percpu_rseq)
 		return;
-	CHILD_CHECK(!array_charged_install(&front, cpu, sheaf_new(CAP)));
+	CHILD_CHECK(!array_charged_install(&front, cpu, sheaf_new(CAP), ME));
 	put_array(cpu, SHEAF_OWNED_CAPACITY, ME);
 	while (array_charged_push(ID, ME, &objects[n]))
 		n++;
@@ -112,17 +112,73 @@ BOTH_MODES(test_taken_and_put_back)
 	if (!percpu_rseq)
 		return;
 	top = put_array(cpu, CAP, ME);
-	CHILD_CHECK(!array_charged_install(&front, cpu, sheaf_new(CAP))); /* it has one */
+	CHILD_CHECK(!array_charged_install(&front, cpu, sheaf_new(CAP), ME)); /* it has one */
 	CHILD_CHECK(array_charged_withdraw(&front) == top);
 	CHILD_CHECK(!array_charged_withdraw(&front) && !array_charged_take(&front, cpu));
-	CHILD_CHECK(array_charged_install(&front, cpu, top));
+	CHILD_CHECK(array_charged_install(&front, cpu, top, ME));
 	CHILD_CHECK(array_charged_take(&front, cpu) == top);
 	CHILD_CHECK(!array_charged_take(&front, cpu));
 	front.closed = FRONT_DRAINING;
-	CHILD_CHECK(!array_charged_install(&front, cpu, top));
+	CHILD_CHECK(!array_charged_install(&front, cpu, top, ME));
 	front.closed = 0;
-	CHILD_CHECK(array_charged_install(&front, cpu, top));
+	CHILD_CHECK(array_charged_install(&front, cpu, top, ME));
 }
+
+#if USLAB_HAVE_RSEQ
+/* An object with its key and its mark behind that; the mark is where the front's caches have it. */
+struct keyed {
+	char bytes[24];
+	uint32_t key;
+	uint32_t mark;
+};
+
+static bool take_inline(uint32_t key, void **obj)
+{
+	return uslab_rseq_take_of(percpu_handle(ID), os_rseq_offset, key, obj);
+}
+
+static bool give_inline(void *obj)
+{
+	return uslab_rseq_give_of(percpu_handle(ID), obj, os_rseq_offset);
+}
+
+/* Inline hits compare the key: that of the array's owner, the thread's group, the object. */
+BOTH_MODES(test_keys)
+{
+	struct keyed a = { .key = ME }, b = { .key = ME }, c = { .key = YOU };
+	int cpu = stay();
+	void *obj;
+
+	make(CAP);
+	if (!percpu_rseq)
+		return;
+	array_charged = &counting;
+	*percpu_mark(ID) = offsetof(struct keyed, mark);
+	CHILD_CHECK(!give_inline(&a) && !take_inline(ME, &obj)); /* without keys */
+	put_array(cpu, CAP, ME);
+	CHILD_CHECK(!*percpu_owner(ID, cpu) && !give_inline(&a) && !take_inline(ME, &obj));
+	CHILD_CHECK(array_charged_take(&front, cpu));
+	percpu_set(ID, PERCPU_KEYED, true);
+	CHILD_CHECK(!give_inline(&a) && !take_inline(ME, &obj));
+	put_array(cpu, CAP, ME);
+	CHILD_CHECK(*percpu_owner(ID, cpu) == ME);
+	CHILD_CHECK(give_inline(&a) && a.mark == (uint32_t)(uintptr_t)&a && a.key == ME);
+	CHILD_CHECK(!give_inline(&a) && !give_inline(&c) && give_inline(&b)); /* free; another's */
+	CHILD_CHECK(!take_inline(YOU, &obj) && !take_inline(USLAB_KEY_NONE, &obj));
+	CHILD_CHECK(take_inline(ME, &obj) && obj == &b && !b.mark && b.key == ME);
+	CHILD_CHECK(array_charged_held(&front) == 1);
+	CHILD_CHECK(array_charged_take(&front, cpu) && !give_inline(&b) && !take_inline(ME, &obj));
+	put_array(cpu, CAP, YOU);
+	CHILD_CHECK(!give_inline(&b) && give_inline(&c) && take_inline(YOU, &obj) && obj == &c);
+	for (unsigned int i = 0; i < CAP; i++) {
+		struct keyed *more = calloc(1, sizeof(*more));
+
+		more->key = YOU;
+		CHILD_CHECK(give_inline(more));
+	}
+	CHILD_CHECK(!give_inline(&c) && !c.mark); /* it is full */
+}
+#endif
 
 /* Who knows what a charge is hears of all that empties arrays. */
 BOTH_MODES(test_is_told)
@@ -146,6 +202,9 @@ int main(void)
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_capacities),
 		cmocka_unit_test(test_taken_and_put_back),
+#if USLAB_HAVE_RSEQ
+		cmocka_unit_test(test_keys),
+#endif
 		cmocka_unit_test(test_is_told),
 	};
 

@@ -56,6 +56,38 @@ BOTH_MODES(test_layout)
 }
 
 /* The parts of a window for the highest cache number end before the next part. */
+/*
+ * Which lines push each other out of a way predictor: <uslab/layout.h>, at USLAB_CLASSES_OFFSET. No
+ * distance of what one hit of a cache reads and writes may have that effect, on any CPU.
+ */
+static unsigned int way_of(uintptr_t p)
+{
+	static const unsigned char partner[] = { 27, 26, 25, 20, 21, 22, 23, 24 }; /* of 12 to 19 */
+	unsigned int hash = 0;
+
+	for (unsigned int i = 0; i < sizeof(partner); i++)
+		hash |= (unsigned int)((p >> (12 + i) ^ p >> partner[i]) & 1) << i;
+	return hash << 6 | (p >> 6 & 63);
+}
+
+BOTH_MODES(test_lines_of_a_hit)
+{
+	static const unsigned long places[] = { 0, USLAB_WINDOW_GENERIC, USLAB_WINDOW_ACCOUNTS,
+						USLAB_WINDOW_OWNERS };
+
+	for (unsigned int id = 1; id < USLAB_NR_HANDLES; id++)
+		for (unsigned long cpu = 0; cpu < USLAB_MAX_CPUS; cpu++) {
+			uintptr_t window = (uintptr_t)page_windows() + id * 8;
+			uintptr_t mark = window + USLAB_WINDOW_MARKS;
+
+			window += (cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT;
+			for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+				CHILD_CHECK(way_of(window + places[i]) != way_of(mark));
+			CHILD_CHECK(way_of(window + USLAB_WINDOW_ACCOUNTS) !=
+				    way_of(window + USLAB_WINDOW_OWNERS));
+		}
+}
+
 BOTH_MODES(test_layout_parts)
 {
 	char *window = percpu_window(0);
@@ -523,6 +555,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_lines_of_a_hit),
 		cmocka_unit_test(test_layout_parts),
 #if USLAB_HAVE_RSEQ
 		cmocka_unit_test(test_every_cpu_number),

@@ -13,7 +13,20 @@
 #include "unit/cache/group/lowered.h"
 
 #define MANY 200u /* calls after which there is an array for certain */
-#define SIZE 64u
+#define SIZE 64u  /* of an object, or of one with its key */
+
+/* All of it with and without keys (USLAB_ACCOUNT_INLINE), by calls and by inline hits. */
+static const struct kind {
+	const char *name;
+	slab_flags_t flags;
+	unsigned int size;
+	bool is_inline;
+} kinds[] = {
+	{ "words", SLAB_ACCOUNT, SIZE, false },
+	{ "keys", USLAB_ACCOUNT_INLINE, SIZE - 8, false },
+	{ "keys, inline", USLAB_ACCOUNT_INLINE, SIZE - 8, true },
+};
+static const struct kind *kind;
 
 static struct uslab_group *handle[2];
 static struct group *g[2];
@@ -24,8 +37,8 @@ static int cpu;
 static struct cache *make_charged(const char *name)
 {
 	return made(&(struct cache_spec){ .name = name,
-					  .size = SIZE,
-					  .flags = SLAB_ACCOUNT,
+					  .size = percpu_rseq ? kind->size : SIZE,
+					  .flags = kind->flags,
 					  .front = &front_array_ops,
 					  .no_merge = true });
 }
@@ -43,6 +56,20 @@ static void start(void)
 	}
 	cache = make_charged("charged");
 	group_enter(handle[0]);
+}
+
+/* As get() and obj_free(). */
+static void *alloc(struct cache *c)
+{
+	return kind->is_inline ? kmem_cache_alloc_account(c->handle, GFP_NOWAIT) : get(c);
+}
+
+static void give(struct cache *c, void *obj)
+{
+	if (kind->is_inline)
+		kmem_cache_free_account(c->handle, obj);
+	else
+		obj_free(c, obj);
 }
 
 static size_t usage(unsigned int i)
@@ -68,13 +95,13 @@ static uint32_t owner(void)
 static void get_many(struct cache *c)
 {
 	for (unsigned int i = 0; i < MANY; i++)
-		CHILD_CHECK((p[i] = get(c)) != NULL);
+		CHILD_CHECK((p[i] = alloc(c)) != NULL);
 }
 
 static void free_many(struct cache *c)
 {
 	for (unsigned int i = 0; i < MANY; i++)
-		obj_free(c, p[i]);
+		give(c, p[i]);
 }
 
 /* An array with objects of group 0, and nothing else is charged. */
@@ -104,13 +131,13 @@ IN_CHILD(test_exact)
 {
 	start();
 	for (unsigned int i = 0; i < MANY; i++) {
-		p[i] = get(cache);
+		p[i] = alloc(cache);
 		CHILD_CHECK(p[i] && usage(0) == (i + 1) * SIZE && group_of(cache, p[i]) == 1);
 		CHILD_CHECK(in_use(cache) == i + 1);
 	}
 	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0));
 	for (unsigned int i = 0; i < MANY; i++) {
-		obj_free(cache, p[i]);
+		give(cache, p[i]);
 		CHILD_CHECK(usage(0) == (MANY - 1 - i) * SIZE && in_use(cache) == MANY - 1 - i);
 	}
 	for (unsigned int i = 0; percpu_rseq && i < sheaf_count(array_of(cache)); i++)
@@ -125,13 +152,13 @@ IN_CHILD(test_few_calls)
 
 	start();
 	for (unsigned int i = 0; i < 10; i++) {
-		obj = get(cache);
-		obj_free(cache, obj);
+		obj = alloc(cache);
+		give(cache, obj);
 	}
 	CHILD_CHECK(!array_of(cache) && usage(0) == 0);
 	for (unsigned int i = 0; i < MANY; i++) {
-		obj = get(cache);
-		obj_free(cache, obj);
+		obj = alloc(cache);
+		give(cache, obj);
 	}
 	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0));
 	end();
@@ -146,13 +173,13 @@ IN_CHILD(test_frees_by_others)
 	get_many(cache);
 	group_enter(handle[1]);
 	for (unsigned int i = 0; i < 3; i++)
-		other[i] = get(cache);
+		other[i] = alloc(cache);
 	group_enter(NULL);
 	CHILD_CHECK(usage(0) == MANY * SIZE && usage(1) == 3 * SIZE);
 	free_many(cache);
 	CHILD_CHECK(usage(0) == 0 && usage(1) == 3 * SIZE);
 	for (unsigned int i = 0; i < 3; i++)
-		obj_free(cache, other[i]);
+		give(cache, other[i]);
 	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0) && usage(1) == 0);
 	end();
 }
@@ -164,7 +191,7 @@ IN_CHILD(test_changes_hands)
 	fill();
 	group_enter(handle[1]);
 	for (unsigned int i = 0; i < MANY; i++) {
-		p[i] = get(cache);
+		p[i] = alloc(cache);
 		CHILD_CHECK(usage(0) == 0 && usage(1) == (i + 1) * SIZE);
 	}
 	CHILD_CHECK(owner() == (percpu_rseq ? 2 : 0));
@@ -173,9 +200,9 @@ IN_CHILD(test_changes_hands)
 		void *obj;
 
 		group_enter(handle[i % 2]);
-		obj = get(cache);
+		obj = alloc(cache);
 		CHILD_CHECK(usage(0) + usage(1) == SIZE && usage(i % 2) == SIZE);
-		obj_free(cache, obj);
+		give(cache, obj);
 	}
 	end();
 }
@@ -190,12 +217,12 @@ IN_CHILD(test_limit)
 	other = make_charged("other");
 	fill();
 	CHILD_CHECK(group_set_limit(handle[0], 40 * SIZE) == 0);
-	while (n < MANY && (p[n] = get(other)))
+	while (n < MANY && (p[n] = alloc(other)))
 		n++;
 	CHILD_CHECK(n == 40 && usage(0) == 40 * SIZE && g[0]->met == 1 && g[0]->failed == 1);
 	CHILD_CHECK(!array_of(cache) || !sheaf_count(array_of(cache)));
 	while (n)
-		obj_free(other, p[--n]);
+		give(other, p[--n]);
 	other->front.ops->drain(&other->front);
 	end();
 }
@@ -219,8 +246,10 @@ static void *churn(void *obj)
 
 	group_enter(handle[0]);
 	while (obj && --left) {
-		obj_free(cache, obj);
-		obj = cache_alloc(cache, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE);
+		give(cache, obj);
+		obj = kind->is_inline
+			      ? kmem_cache_alloc_account(cache->handle, GFP_NOWAIT | __GFP_NOWARN)
+			      : cache_alloc(cache, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE);
 	}
 	CHILD_CHECK(left);
 	return NULL;
@@ -233,14 +262,14 @@ IN_CHILD(test_lowered_beside_hits)
 
 	start();
 	for (unsigned int i = 0; i < 300; i++) {
-		void *kept = get(cache);
+		void *kept = alloc(cache);
 
-		CHILD_CHECK(!pthread_create(&thread, NULL, churn, get(cache)));
+		CHILD_CHECK(!pthread_create(&thread, NULL, churn, alloc(cache)));
 		for (volatile unsigned int n = 0; n < i * 997 % 100000; n++) {}
 		CHILD_CHECK(group_set_limit(handle[0], SIZE / 2) == 0);
 		pthread_join(thread, NULL);
 		CHILD_CHECK(usage(0) == SIZE);
-		obj_free(cache, kept);
+		give(cache, kept);
 		CHILD_CHECK(group_set_limit(handle[0], 0) == 0);
 	}
 	end();
@@ -277,12 +306,12 @@ IN_CHILD(test_destroyed_with_empty_array)
 	start();
 	fill();
 	while (array_of(cache) && sheaf_count(array_of(cache)))
-		p[n++] = get(cache);
+		p[n++] = alloc(cache);
 	group_enter(NULL);
 	group_destroy(handle[0]);
 	CHILD_CHECK(!array_of(cache) && groups_table->dying == (n ? 1u : 0u));
 	while (n)
-		obj_free(cache, p[--n]);
+		give(cache, p[--n]);
 	CHILD_CHECK(groups_table->dying == 0 && g[0]->usage == 0);
 	handle[0] = handle[1];
 	end();
@@ -347,14 +376,14 @@ IN_CHILD(test_idle)
 	start();
 	fill();
 	for (unsigned int i = 0; i < 2; i++) {
-		p[i] = get(cache);
+		p[i] = alloc(cache);
 		lock_acquire(&cache_lock);
 		cache->front.ops->reap(&cache->front, 0);
 		cache_unlock();
 		CHILD_CHECK(!percpu_rseq || array_of(cache));
 	}
-	obj_free(cache, p[0]);
-	obj_free(cache, p[1]);
+	give(cache, p[0]);
+	give(cache, p[1]);
 	for (unsigned int i = 0; i < 2; i++) {
 		lock_acquire(&cache_lock);
 		cache->front.ops->reap(&cache->front, 0);
@@ -388,20 +417,20 @@ IN_CHILD(test_twice)
 
 	start();
 	fill();
-	a = get(cache);
-	b = get(cache);
-	obj_free(cache, a);
-	obj_free(cache, a);
+	a = alloc(cache);
+	b = alloc(cache);
+	give(cache, a);
+	give(cache, a);
 	CHILD_CHECK(usage(0) == SIZE);
-	obj_free(cache, b);
+	give(cache, b);
 	CHILD_CHECK(usage(0) == 0);
-	a = get(cache);
-	b = get(cache);
+	a = alloc(cache);
+	b = alloc(cache);
 	CHILD_CHECK(a != b);
-	obj_free(cache, a);
+	give(cache, a);
 	obj_free(cache, (char *)b + 8); /* is none of its objects */
 	CHILD_CHECK(usage(0) == SIZE);
-	obj_free(cache, b);
+	give(cache, b);
 	end();
 }
 
@@ -447,5 +476,9 @@ int main(void)
 		cmocka_unit_test(test_forked),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = 0;
+
+	for (kind = kinds; kind < kinds + ARRAY_SIZE(kinds); kind++)
+		failed += cmocka_run_group_tests_name(kind->name, tests, NULL, NULL);
+	return failed;
 }

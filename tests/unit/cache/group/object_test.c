@@ -7,6 +7,7 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "debug/pages/pages.h"
+#include "front/array_charged.h"
 #include "unit/cache/cache_fixture.h"
 
 #include <sys/syscall.h>
@@ -94,15 +95,15 @@ IN_CHILD(test_alone)
 	cache_check_all();
 }
 
-/* Objects have their words whatever the cache was when they were allocated. */
-IN_CHILD(test_debugged)
+/* Objects have their words, or keys, whatever the cache was when they were allocated. */
+static void check_debugged(slab_flags_t flags)
 {
 	struct cache *c;
 	void *p[3];
 
 	ready();
 	enter_one();
-	c = make("debugged", 100, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	c = make("debugged", 100, 0, flags | SLAB_NO_MERGE);
 	p[0] = get(c);
 	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER) == 0);
 	p[1] = get(c);
@@ -114,6 +115,80 @@ IN_CHILD(test_debugged)
 	obj_free(c, p[1]);
 	obj_free(c, p[2]);
 	CHILD_CHECK(usage() == 0);
+	cache_check_all();
+}
+
+IN_CHILD(test_debugged)
+{
+	check_debugged(SLAB_ACCOUNT);
+}
+
+IN_CHILD(test_debugged_keys)
+{
+	check_debugged(USLAB_ACCOUNT_INLINE);
+}
+
+/*
+ * Inline hits look for a key behind each object. A cache that has had objects without one has no
+ * hits any more, and its live debug objects can be freed by the inline function.
+ */
+IN_CHILD(test_no_keys_after_debug)
+{
+	static void *p[100];
+	struct cache *c;
+	void *debugged;
+
+	ready();
+	enter_one();
+	c = make("keyed", 100, 0, USLAB_ACCOUNT_INLINE);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		CHILD_CHECK((p[i] = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		kmem_cache_free_account(c->handle, p[i]);
+	CHILD_CHECK(!percpu_rseq || array_charged_held(&c->front));
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_POISON) == 0);
+	CHILD_CHECK(!array_charged_held(&c->front) && usage() == 0);
+	CHILD_CHECK((debugged = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
+	CHILD_CHECK(page_slab_of(debugged)->layout->kind == LAYOUT_DEBUG);
+	CHILD_CHECK(cache_set_debug(c, 0) == 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		CHILD_CHECK((p[i] = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
+	kmem_cache_free_account(c->handle, debugged);
+	CHILD_CHECK(usage() == ARRAY_SIZE(p) * (size_t)c->engine.size);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		kmem_cache_free_account(c->handle, p[i]);
+	CHILD_CHECK(!array_charged_held(&c->front) && usage() == 0);
+	cache_check_all();
+}
+
+/* Where there cannot be keys, the cache is one with SLAB_ACCOUNT, and the functions do the same. */
+IN_CHILD(test_without_keys)
+{
+	static const struct cache_spec specs[] = {
+		{ .name = "slab", .engine = &slab_ops },
+		{ .name = "none", .front = &front_none_ops },
+		{ .name = "noext", .flags = SLAB_NO_OBJ_EXT },
+	};
+	void *p[50];
+
+	ready();
+	enter_one();
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		struct cache_spec spec = specs[i];
+		struct cache *c;
+
+		spec.size = 64;
+		spec.flags |= USLAB_ACCOUNT_INLINE;
+		c = made(&spec);
+		CHILD_CHECK(!group_has_keys(c) && c->flags & SLAB_ACCOUNT);
+		CHILD_CHECK(c->engine.size == 64);
+		for (unsigned int j = 0; j < ARRAY_SIZE(p); j++)
+			CHILD_CHECK((p[j] = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
+		CHILD_CHECK(usage() == (spec.flags & SLAB_NO_OBJ_EXT ? 0 : ARRAY_SIZE(p) * 64));
+		for (unsigned int j = 0; j < ARRAY_SIZE(p); j++)
+			kmem_cache_free_account(c->handle, p[j]);
+		CHILD_CHECK(usage() == 0);
+	}
 	cache_check_all();
 }
 
@@ -166,9 +241,11 @@ IN_BARE_CHILD(test_no_memory)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_watched), cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_alone),	cmocka_unit_test(test_debugged),
-		cmocka_unit_test(test_resized), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_watched),	      cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_debugged),
+		cmocka_unit_test(test_debugged_keys), cmocka_unit_test(test_no_keys_after_debug),
+		cmocka_unit_test(test_without_keys),  cmocka_unit_test(test_resized),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
+#include <uslab/account.h>
 #include <uslab/group.h>
 #include <uslab/slab.h>
 #include <cmocka.h>
@@ -328,6 +329,19 @@ static __attribute__((noinline)) void by_pair(size_t n)
 	}
 }
 
+static __attribute__((noinline)) void by_account_pair(size_t n)
+{
+	struct kmem_cache *s = cache;
+
+	for (size_t i = 0; i < n; i++) {
+		void *p = kmem_cache_alloc_account(s, GFP_KERNEL);
+
+		if (!p)
+			abort();
+		kmem_cache_free_account(s, p);
+	}
+}
+
 #if defined(USLAB_DEBUG_BUILD) /* -O1 */
 #define MOST_OF_PAIR 28
 #elif defined(__clang__)
@@ -423,6 +437,41 @@ static void test_charged(void **state)
 	assert_int_equal(uslab_group_usage(group), 0);
 	uslab_group_destroy(group);
 }
+
+/*
+ * With keys a pair takes at most a quarter more than one of a cache where nothing is charged, also
+ * for a thread in no group.
+ */
+static void test_charged_inline(void **state)
+{
+	unsigned long plain, outside, charged;
+	struct uslab_group *group;
+
+	(void)state;
+	if (!__rseq_size)
+		skip();
+	cache = kmem_cache_create("plain", 64, 0, SLAB_NOLEAKTRACE, NULL);
+	assert_non_null(cache);
+	plain = steps_of_pair(by_pair) - 5;
+	kmem_cache_destroy(cache);
+	group = uslab_group_create("steps", 0, NULL);
+	assert_non_null(group);
+	cache = kmem_cache_create("keys", 64, 0, USLAB_ACCOUNT_INLINE, NULL);
+	assert_non_null(cache);
+	outside = steps_of_pair(by_account_pair) - 5;
+	uslab_group_enter(group);
+	for (unsigned int i = 0; i < 40; i++)
+		by_account_pair(1);
+	charged = steps_of_pair(by_account_pair) - 5;
+	uslab_group_enter(NULL);
+	printf("a pair takes %lu instructions, %lu with keys, %lu if charged\n", plain, outside,
+	       charged);
+	assert_in_range(outside, plain, plain * 5 / 4);
+	assert_in_range(charged, plain, plain * 5 / 4);
+	kmem_cache_destroy(cache);
+	assert_int_equal(uslab_group_usage(group), 0);
+	uslab_group_destroy(group);
+}
 #endif
 
 /* What is between two marks is the same each time. */
@@ -447,6 +496,7 @@ int main(void)
 #if USLAB_HAVE_RSEQ && defined(__OPTIMIZE__)
 		cmocka_unit_test(test_own_pair),
 		cmocka_unit_test(test_charged),
+		cmocka_unit_test(test_charged_inline),
 #endif
 		cmocka_unit_test(test_bulk_array),
 		cmocka_unit_test(test_bulk_cpuslab),
