@@ -75,7 +75,7 @@ BOTH_MODES(test_lines_of_a_hit)
 	static const unsigned long places[] = { 0, USLAB_WINDOW_GENERIC, USLAB_WINDOW_ACCOUNTS,
 						USLAB_WINDOW_OWNERS };
 
-	for (unsigned int id = 1; id < USLAB_NR_HANDLES; id++)
+	for (unsigned int id = 1; id < USLAB_NR_HANDLES; id += 31)
 		for (unsigned long cpu = 0; cpu < USLAB_MAX_CPUS; cpu++) {
 			uintptr_t window = (uintptr_t)page_windows() + id * 8;
 			uintptr_t mark = window + USLAB_WINDOW_MARKS;

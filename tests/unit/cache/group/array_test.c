@@ -9,6 +9,7 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "front/array_charged.h"
+#include "page/used.h"
 #include "unit/cache/cache_fixture.h"
 #include "unit/cache/group/lowered.h"
 
@@ -34,10 +35,16 @@ static struct cache *cache;
 static void *p[MANY];
 static int cpu;
 
+/* Else a cache with the flag has words. */
+static bool can_have_keys(void)
+{
+	return percpu_rseq && !used_are_kept() && !os_memcheck_on;
+}
+
 static struct cache *make_charged(const char *name)
 {
 	return made(&(struct cache_spec){ .name = name,
-					  .size = percpu_rseq ? kind->size : SIZE,
+					  .size = can_have_keys() ? kind->size : SIZE,
 					  .flags = kind->flags,
 					  .front = &front_array_ops,
 					  .no_merge = true });
