@@ -119,7 +119,7 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		return;
 	/* a hit without a mark to look at: hardened caches */
 	if ((id || keyed) && front_has_arrays(&c->front) &&
-	    (array_charged_push(c->front.id, id, obj) || group_array_free(c, id, obj)))
+	    (array_charged_push(group_charged_handle(c), id, obj) || group_array_free(c, id, obj)))
 		return;
 	if (id)
 		uncharge_one(c, id, word);

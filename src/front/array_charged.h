@@ -34,18 +34,19 @@ static inline unsigned int array_charged_capacity(unsigned int capacity)
 	return MIN(capacity, (unsigned int)SHEAF_OWNED_CAPACITY);
 }
 
-/* An object of this CPU's array, if it is the owner's; false: there is none. */
-static always_inline bool array_charged_pop(unsigned int id, uint32_t owner, void **obj)
+/*
+ * An object of this CPU's array, if it is the owner's; false: there is none. handle:
+ * percpu_charged_handle() of the cache, also below.
+ */
+static always_inline bool array_charged_pop(void *handle, uint32_t owner, void **obj)
 {
-	return likely(percpu_rseq) &&
-	       arch_rseq_pop_of(os_rseq_offset, percpu_charged_handle(id), owner, obj);
+	return likely(percpu_rseq) && arch_rseq_pop_of(os_rseq_offset, handle, owner, obj);
 }
 
 /* false: the array is not the owner's, or it is full. */
-static always_inline bool array_charged_push(unsigned int id, uint32_t owner, void *obj)
+static always_inline bool array_charged_push(void *handle, uint32_t owner, void *obj)
 {
-	return likely(percpu_rseq) &&
-	       arch_rseq_push_of(os_rseq_offset, percpu_charged_handle(id), owner, obj);
+	return likely(percpu_rseq) && arch_rseq_push_of(os_rseq_offset, handle, owner, obj);
 }
 
 /* Takes the array of this CPU; 0: it has none. */

@@ -18,12 +18,18 @@
 #include "engine/place.h"
 #include "front/array_charged.h"
 
+/* percpu_charged_handle(), by what is at hand. */
+static always_inline void *group_charged_handle(const struct cache *c)
+{
+	return (char *)c->handle + (group_has_keys(c) ? USLAB_WINDOW_ACCOUNTS : PERCPU_CHARGED);
+}
+
 /* An object for the group of that number; NULL: a miss. */
 static always_inline void *group_hit_alloc(struct cache *c, uint32_t id, gfp_t gfp)
 {
 	void *obj;
 
-	return likely(array_charged_pop(c->front.id, id, &obj))
+	return likely(array_charged_pop(group_charged_handle(c), id, &obj))
 		       ? cache_zero(c, cache_unmark(c, obj), gfp)
 		       : NULL;
 }
@@ -43,7 +49,7 @@ static always_inline bool group_hit_free(const struct cache *c, const struct pag
 	mark_set(obj, mark);	      /* before it is anybody else's */
 	if (!id && slab->layout->key) /* it may have no key yet */
 		store_relaxed(group_word_of(slab, obj), USLAB_KEY_NONE);
-	if (likely(array_charged_push(c->front.id, id, obj)))
+	if (likely(array_charged_push(group_charged_handle(c), id, obj)))
 		return true;
 	mark_clear(obj, mark);
 	return false;

@@ -67,20 +67,22 @@ BOTH_MODES(test_owners)
 	make(CAP);
 	if (!percpu_rseq)
 		return;
-	CHILD_CHECK(!array_charged_push(ID, ME, objects) && !array_charged_pop(ID, ME, &obj));
+	CHILD_CHECK(!array_charged_push(percpu_charged_handle(ID), ME, objects) &&
+		    !array_charged_pop(percpu_charged_handle(ID), ME, &obj));
 	put_array(cpu, CAP, ME);
 	array_charged = &counting;
-	CHILD_CHECK(!array_charged_pop(ID, ME, &obj));
+	CHILD_CHECK(!array_charged_pop(percpu_charged_handle(ID), ME, &obj));
 	for (unsigned int i = 0; i < CAP; i++) {
-		CHILD_CHECK(!array_charged_push(ID, YOU, &objects[i]));
-		CHILD_CHECK(array_charged_push(ID, ME, &objects[i]));
+		CHILD_CHECK(!array_charged_push(percpu_charged_handle(ID), YOU, &objects[i]));
+		CHILD_CHECK(array_charged_push(percpu_charged_handle(ID), ME, &objects[i]));
 		CHILD_CHECK(array_charged_held(&front) == i + 1);
 	}
-	CHILD_CHECK(!array_charged_push(ID, ME, &objects[CAP]));
-	CHILD_CHECK(!array_charged_pop(ID, YOU, &obj));
+	CHILD_CHECK(!array_charged_push(percpu_charged_handle(ID), ME, &objects[CAP]));
+	CHILD_CHECK(!array_charged_pop(percpu_charged_handle(ID), YOU, &obj));
 	for (unsigned int i = CAP; i-- > 0;)
-		CHILD_CHECK(array_charged_pop(ID, ME, &obj) && obj == &objects[i]);
-	CHILD_CHECK(!array_charged_pop(ID, ME, &obj));
+		CHILD_CHECK(array_charged_pop(percpu_charged_handle(ID), ME, &obj) &&
+			    obj == &objects[i]);
+	CHILD_CHECK(!array_charged_pop(percpu_charged_handle(ID), ME, &obj));
 }
 
 /* The largest array of a front has one entry more than these can have. */
@@ -97,7 +99,7 @@ BOTH_MODES(test_capacities)
 		return;
 	CHILD_CHECK(!array_charged_install(&front, cpu, sheaf_new(CAP), ME));
 	put_array(cpu, SHEAF_OWNED_CAPACITY, ME);
-	while (array_charged_push(ID, ME, &objects[n]))
+	while (array_charged_push(percpu_charged_handle(ID), ME, &objects[n]))
 		n++;
 	CHILD_CHECK(n == SHEAF_OWNED_CAPACITY);
 }
