@@ -46,10 +46,11 @@ static void close_all(struct session *list)
 	}
 }
 
-/* Of a group: its usage is the objects' size, and 8 bytes for each. */
+static size_t one; /* bytes that a session is charged with */
+
 static size_t sessions(struct uslab_group *tenant)
 {
-	return uslab_group_usage(tenant) / (sizeof(struct session) + 8);
+	return uslab_group_usage(tenant) / one;
 }
 
 int main(void)
@@ -62,6 +63,9 @@ int main(void)
 				  USLAB_ACCOUNT_INLINE, NULL);
 	if (!a || !b || !cache)
 		return 1;
+	of_a = open_many(a, 1);
+	one = uslab_group_usage(a);
+	close_all(of_a);
 	of_a = open_many(a, 1000);
 	of_b = open_many(b, 500);
 	printf("a: %zu sessions, b: %zu\n", sessions(a), sessions(b));

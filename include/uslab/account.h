@@ -12,8 +12,10 @@
  *     session = kmem_cache_alloc_account(cache, GFP_KERNEL);
  *     kmem_cache_free_account(cache, session);
  *
- * A CPU has objects for one group at a time, or for no group. Where threads of several take turns
- * on a CPU, calls are hits from some 32 calls of the same group on. Why: docs/adr/0071.
+ * A CPU has up to 30 objects for one group at a time, or for no group. Where threads of several
+ * take turns on a CPU, calls go out of line until 32 have done so; then the objects are for the
+ * group of the last one. An object that was written to behind its end is reported when it is freed.
+ * Why: docs/adr/0071.
  */
 #ifndef USLAB_ACCOUNT_H
 #define USLAB_ACCOUNT_H
@@ -28,8 +30,8 @@
 extern "C" {
 #endif
 
-/* The key (<uslab/layout.h>) of the group that this thread is in. To be read only. */
-USLAB_API extern __thread uint32_t uslab_group_key __attribute__((__tls_model__("initial-exec")));
+/* The key of the group that this thread is in, as <uslab/layout.h> has it. To be read only. */
+USLAB_API extern __thread uint64_t uslab_group_key __attribute__((__tls_model__("initial-exec")));
 
 /**
  * kmem_cache_alloc_account - as kmem_cache_alloc(), with a hit path for what is charged
@@ -60,6 +62,10 @@ USLAB_INLINE void kmem_cache_free_account(struct kmem_cache *s, void *obj)
 #endif
 	uslab_cache_free(s, obj);
 }
+
+#ifdef USLAB_MEM_ALLOC_PROFILING
+#define kmem_cache_alloc_account(...) USLAB_TAGGED_OF(kmem_cache_alloc_account, __VA_ARGS__)
+#endif
 
 #ifdef __cplusplus
 }

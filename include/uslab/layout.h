@@ -22,7 +22,7 @@
  *     USLAB_WINDOW_SPARES + i * 8          a second array of the array front, or 0
  *     USLAB_WINDOW_GENERIC + i * 8         the word's place without rseq (that above then misses)
  *     USLAB_WINDOW_ACCOUNTS + i * 8        the word of kmem_cache_alloc_account(); 0: it has none
- *     USLAB_WINDOW_OWNERS + i * 8          whose objects are in that array: a key, or 0 at first
+ *     USLAB_WINDOW_OWNERS + i * 8          whose objects are in that array, or 0 at first
  *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only;
  *                                          beyond all windows, as far from CPU to CPU as the words
  *
@@ -39,10 +39,11 @@
  * those without rseq are, so that inline hit paths always miss. So are those of caches whose
  * objects are counted or charged, as long as they are.
  *
- * Caches with USLAB_ACCOUNT_INLINE have 4 bytes right before the mark: the key of the group that
- * the object is charged to. A key is the number of a group, or USLAB_KEY_NONE. As long as the
- * program has the object the mark is 0, so that both together are the key in 8 bytes. An owner is
- * written while the CPU's word misses both ways.
+ * Caches with USLAB_ACCOUNT_INLINE have 4 bytes right behind the mark: the key of the group that
+ * the object is charged to, or USLAB_KEY_NONE; a key is made of the group's number. As long as the
+ * program has the object the mark is 0, so that both together are the key in the upper half of 8
+ * bytes. So are owners and uslab_group_key. An owner is written while the CPU's word misses both
+ * ways.
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);

@@ -18,6 +18,7 @@
 #include "cache/group/charge_hit.h"
 #include "cache/group/hit.h"
 #include "cache/object.h"
+#include "debug/report/report.h"
 #include "front/array.h"
 #include "os/cpu/cpu.h"
 
@@ -99,9 +100,39 @@ static always_inline bool receive(struct cache *c, const struct page *slab, void
 	return true;
 }
 
+/* Mark and key are a right red zone that nobody checks but for this. */
+static cold void report_overflow(struct cache *c, struct page *slab, void *obj)
+{
+	uint32_t *mark = mark_of(obj, c->engine.mark);
+	const char *first = (const char *)mark;
+
+	report_bytes(&c->engine, slab, obj, AREA_RIGHT_REDZONE, first,
+		     first + (*mark ? sizeof(*mark) : sizeof(uint64_t)) - 1, 0);
+	report_deliver();
+	*mark = 0;
+}
+
+/*
+ * The number of the group. If the mark is neither 0 nor one, or the key none, the program wrote
+ * behind the object. That is said; what has no key any more stays charged.
+ */
+static always_inline uint32_t look_at_key(struct cache *c, struct page *slab, void *obj,
+					  uint32_t key)
+{
+	uint32_t mark = load_relaxed(mark_of(obj, c->engine.mark));
+	uint32_t id = group_of_key(key);
+
+	if (unlikely(mark && mark != (uint32_t)(uintptr_t)obj) ||
+	    unlikely(key && key != group_key(id)))
+		if (slab->layout->key && slab->engine == &c->engine &&
+		    engine_starts_object(slab, obj))
+			report_overflow(c, slab, obj);
+	return id;
+}
+
 void group_cache_free(struct cache *c, void *obj, const void *caller)
 {
-	const struct page *slab = page_slab_of(obj);
+	struct page *slab = page_slab_of(obj);
 	const bool keyed = group_has_keys(c);
 	uint32_t *word;
 	uint32_t id;
@@ -111,7 +142,9 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		return;
 	}
 	word = group_word_of(slab, obj);
-	id = likely(word) ? group_of_word(load_relaxed(word)) : GROUP_NONE;
+	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
+	if (keyed)
+		id = look_at_key(c, slab, obj, id);
 	if ((id || keyed) && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&
 	    likely(group_hit_free(c, slab, id, obj)))
 		return;

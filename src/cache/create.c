@@ -270,7 +270,7 @@ static void resolve_keys(struct cache_spec *spec)
 	spec->flags |= SLAB_ACCOUNT;
 	if (spec->engine != &slub_ops || spec->front != &front_array_ops || !percpu_rseq ||
 	    used_are_kept() || os_memcheck_on || spec->flags & SLAB_NO_OBJ_EXT || !group_start())
-		spec->flags &= ~USLAB_ACCOUNT_INLINE;
+		spec->flags = (spec->flags & ~USLAB_ACCOUNT_INLINE) | SLAB_NO_MERGE;
 }
 
 int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)

@@ -25,7 +25,8 @@ static void find_in_slab(enum page_ext kind, const struct page *slab, const void
 	if (load_relaxed(&place->cache->flags) & SLAB_NO_OBJ_EXT)
 		return;
 	place->bytes = slab->engine->size;
-	if (kind == PAGE_EXT_GROUPS && slab->layout->key)
+	place->keyed = kind == PAGE_EXT_GROUPS && slab->layout->key;
+	if (place->keyed)
 		place->word = (uint32_t *)((uintptr_t)p + slab->layout->key);
 	else
 		place->word = page_ext_word(kind, slab, ext_words(slab), ext_index(slab, p), make);

@@ -23,6 +23,7 @@ struct ext_place {
 	uint32_t *word;	     /* NULL: it is a mapping of its own, at base; or there is none */
 	const void *base;
 	size_t bytes; /* of an object, or of all pages */
+	bool keyed;   /* the word is a key (cache/group/group.h) */
 };
 
 static inline bool ext_has_word(const struct ext_place *place)

@@ -60,7 +60,7 @@ static unsigned int mark_offset(const struct engine *e, bool by_address)
 	if (e->ops->heap || used_are_kept() || os_memcheck_on)
 		return 0;
 	if (e->layout->key)
-		return e->layout->key + USLAB_MARK_OFFSET;
+		return e->layout->key - (unsigned int)sizeof(uint32_t);
 	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
 							  : mark_in_object(e, by_address);
 }

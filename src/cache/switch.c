@@ -44,7 +44,8 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 	else
 		clear_watch(c, bit);
 	/* else an inline free of a live debug object would write a mark into its red zone */
-	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
+	if (!after && before &&
+	    !(c->engine.debug && cache_marks_behind(c) && percpu_is_inline(c->front.id))) {
 		front_open(&c->front);
 		clear_watch(c, WATCH_PAST_FRONT);
 	}

@@ -47,7 +47,7 @@ uintptr_t array_charged_withdraw(struct front *f)
 	return percpu_rseq ? sheaf_take_out(f, percpu_charged, front_gone_word) : 0;
 }
 
-bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint32_t key)
+bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint64_t owner)
 {
 	const union front_gate gate = { .word = load_relaxed(&f->gate) };
 	uintptr_t *word = percpu_charged(f->id, cpu);
@@ -57,7 +57,7 @@ bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint32_t key
 	    array_charged_capacity(gate.capacity) != sheaf_capacity(top))
 		return false;
 	if (percpu_has(f->id, PERCPU_KEYED))
-		store_relaxed(percpu_owner(f->id, cpu), key);
+		store_relaxed(percpu_owner(f->id, cpu), owner);
 	return percpu_cmp2_store(cpu, word, old, &f->gate, gate.word, top) == 0;
 }
 

@@ -52,11 +52,11 @@ static always_inline bool array_charged_push(void *handle, uint32_t owner, void 
 /* Takes the array of this CPU; 0: it has none. */
 uintptr_t array_charged_withdraw(struct front *f);
 /*
- * Makes it that of cpu, if this thread runs there and it has none; key: its owner's. false: the
- * caller still has it; also if the front is closed or its arrays have another capacity by now. The
- * CPU's lock is held.
+ * Makes it that of cpu, if this thread runs there and it has none; owner: as <uslab/layout.h> has
+ * it. false: the caller still has it; also if the front is closed or its arrays have another
+ * capacity by now. The CPU's lock is held.
  */
-bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint32_t key);
+bool array_charged_install(struct front *f, int cpu, uintptr_t top, uint64_t owner);
 /* Takes the array of any CPU; 0: it has none, or it cannot be taken. Its lock is held. */
 uintptr_t array_charged_take(struct front *f, int cpu);
 /* Objects in them; exact when quiet. */

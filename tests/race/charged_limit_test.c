@@ -60,13 +60,13 @@ static int cpu_of_miss(void)
 	return percpu_cpu();
 }
 
-static bool install_late(struct front *f, int cpu, uintptr_t top, uint32_t key)
+static bool install_late(struct front *f, int cpu, uintptr_t top, uint64_t owner)
 {
 	if (stops_late) {
 		stops_late = false;
 		stop(LONGEST_MS);
 	}
-	return array_charged_install(f, cpu, top, key);
+	return array_charged_install(f, cpu, top, owner);
 }
 
 static bool is_over(const struct group *g)

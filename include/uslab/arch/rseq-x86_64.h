@@ -255,23 +255,22 @@ miss:
 #define USLAB_RSEQ_COMMIT_OF \
 	USLAB_ASM("movq %[top], 1654784(%[tmp])", "mov [%[tmp]+1654784], %[top]")
 #define USLAB_RSEQ_IS_OWNER /* equal: it is the owner's array */ \
-	USLAB_ASM("cmpl %k[owner], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %k[owner]")
-#define USLAB_RSEQ_KEY /* key = the object's, and its mark above that */ \
-	USLAB_ASM("movq -4(%[obj],%[mark]), %[key]", "mov %[key], [%[obj]+%[mark]-4]")
+	USLAB_ASM("cmpq %[owner], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %[owner]")
+#define USLAB_RSEQ_KEY /* key = the object's, and its mark below that */ \
+	USLAB_ASM("movq (%[obj],%[mark]), %[key]", "mov %[key], [%[obj]+%[mark]]")
 /*
  * Key and mark in one store, although the key is there already: a load of both would wait for a
  * store of one of them.
  */
 #define USLAB_RSEQ_SET_KEY /* the object's key = owner, its mark = 0 */ \
-	USLAB_ASM("movq %q[owner], -4(%[obj],%[tmp])", "mov [%[obj]+%[tmp]-4], %q[owner]")
+	USLAB_ASM("movq %[owner], (%[obj],%[tmp])", "mov [%[obj]+%[tmp]], %[owner]")
 #define USLAB_RSEQ_IS_KEY /* equal: it is the owner's, and has no mark */ \
 	USLAB_ASM("cmpq %[key], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %[key]")
 
-/* As uslab_rseq_take(), of the array whose owner has that key. */
+/* As uslab_rseq_take(), of the array that has that owner. */
 static inline __attribute__((__always_inline__)) int
-uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint32_t key, void **result)
+uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint64_t owner, void **result)
 {
-	unsigned long owner = key; /* as a whole register */
 	unsigned long tmp;
 	char *top;
 	void *obj;

@@ -9,6 +9,7 @@
  */
 #include "cache/debug/guard.h"
 
+#include "cache/group/group.h"
 #include "cache/internal.h"
 #include "debug/kfence/kfence.h"
 #include "os/time/ticker.h"
@@ -20,6 +21,8 @@ void guard_created_locked(struct cache *c)
 	/* an inline free would read the mark behind an object that ends with its page */
 	if (cache_marks_behind(c) && front_has_arrays(&c->front) && percpu_is_inline(c->front.id) &&
 	    c->front.id >= USLAB_ID_FIRST_FREE)
+		return;
+	if (group_has_keys(c)) /* they would have no hits any more */
 		return;
 	if (unlikely(kfence_is_on()) && !cache_route_locked(c))
 		cache_watch_locked(c, WATCH_KFENCE, true);

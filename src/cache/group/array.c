@@ -48,12 +48,15 @@ static struct lock arrays_lock = LOCK_INIT(RANK_CHARGED);
 /* They are charged to nobody from now on, and the front's. */
 static void give_back(struct cache *c, uint32_t id, unsigned int nr, void **objs)
 {
+	const bool keyed = group_has_keys(c);
+	const uint32_t mine = keyed ? group_key(id) : id;
 	size_t bytes = 0;
 
 	for (unsigned int i = 0; i < nr; i++) {
-		uint32_t *word = group_word_of(page_head_unchecked(objs[i]), objs[i]);
+		uint32_t *word = keyed ? group_key_of(c, objs[i])
+				       : group_word_of(page_head_unchecked(objs[i]), objs[i]);
 
-		if (likely(word) && likely(xchg(word, GROUP_NONE) == id) && id)
+		if (likely(word) && likely(xchg(word, GROUP_NONE) == mine) && id)
 			bytes += c->engine.size;
 	}
 	if (unlikely(buddy_falls())) /* then each miss gives more back: front/array_idle.c */
@@ -151,7 +154,7 @@ static void put(struct cache *c, uintptr_t top)
 		/* pairs with who calls group_arrays_wait(), and with set_watch() of switch.c */
 		done = !id_has_ended(owner) && load_relaxed(&c->watch) == WATCH_GROUPS &&
 		       may_have_arrays(c) &&
-		       array_charged_install(&c->front, cpu, top, group_key(owner));
+		       array_charged_install(&c->front, cpu, top, group_owner(owner));
 		lock_release(&stock->lock);
 	}
 	if (unlikely(!done))

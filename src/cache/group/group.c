@@ -22,6 +22,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "cache/group/word.h"
 #include "cache/internal.h"
 #include "os/cpu/cpu.h"
 #include "os/process/say.h"
@@ -36,8 +37,8 @@ static struct lock groups_lock = LOCK_INIT(RANK_GROUPS);
 static bool ends_are_seen; /* threads can ask for a call at their end; groups_lock */
 
 __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
-USLAB_API __thread uint32_t uslab_group_key
-	__attribute__((tls_model("initial-exec"))) = USLAB_KEY_NONE;
+USLAB_API __thread uint64_t uslab_group_key
+	__attribute__((tls_model("initial-exec"))) = (uint64_t)USLAB_KEY_NONE << 32;
 __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 __thread bool group_visits __attribute__((tls_model("initial-exec")));
 __thread const unsigned char *group_numbers
@@ -442,24 +443,24 @@ struct uslab_group *group_enter(struct uslab_group *handle)
  * its word is 0, and a number becomes free under the lock, when the usage is 0 and no thread is in.
  */
 
-uint32_t group_charge_like(const uint32_t *word, size_t bytes)
+uint32_t group_charge_like(const struct ext_place *place, size_t bytes)
 {
 	uint32_t id;
 
 	lock_acquire(&groups_lock);
-	id = group_of_word(load_relaxed(word));
+	id = group_at_place(place);
 	if (id)
 		id = group_charge_slow(id, bytes, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
 	lock_release(&groups_lock);
 	return id;
 }
 
-bool group_count_like(const uint32_t *word, uint32_t id)
+bool group_count_like(const struct ext_place *place, uint32_t id)
 {
 	bool same;
 
 	lock_acquire(&groups_lock);
-	same = group_of_word(load_relaxed(word)) == id;
+	same = group_at_place(place) == id;
 	if (same)
 		seq_add(&group_at(id)->threads, 1);
 	lock_release(&groups_lock);

@@ -33,20 +33,29 @@
 
 /*
  * Objects of caches with USLAB_ACCOUNT_INLINE have a key as their word, so that no group is
- * something else than no word; other words are numbers.
+ * something else than no word; other words are numbers. A key lies where an overflow of the object
+ * gets to: 15 of its bits follow from the number.
  */
 static inline uint32_t group_key(uint32_t id)
 {
-	return id ? id : USLAB_KEY_NONE;
+	return id ? id | (id * 0x9e3779b1u >> 17) << 17 : USLAB_KEY_NONE;
 }
 
-/* Of either. */
-static inline uint32_t group_of_word(uint32_t word)
+/* GROUP_NONE also for what is no key. */
+static inline uint32_t group_of_key(uint32_t key)
 {
-	return word % USLAB_KEY_NONE;
+	uint32_t id = key % USLAB_KEY_NONE;
+
+	return likely(key == group_key(id)) ? id : GROUP_NONE;
 }
 
 BUILD_ASSERT(USLAB_KEY_NONE == GROUPS_MAX);
+
+/* As inline hits compare it: with a mark of 0. */
+static inline uint64_t group_owner(uint32_t id)
+{
+	return (uint64_t)group_key(id) << 32;
+}
 
 /* Fixed types, for tools read them. */
 struct group {
@@ -114,7 +123,7 @@ extern __thread uint32_t group_current __attribute__((tls_model("initial-exec"))
 static inline void group_set_current(uint32_t id)
 {
 	group_current = id;
-	uslab_group_key = group_key(id);
+	uslab_group_key = group_owner(id);
 }
 
 /* While it visits another (group_visit()): the one that it returns to, or GROUP_NONE. */
@@ -159,13 +168,14 @@ static inline struct group *group_at(uint32_t id)
 struct group *group_live(struct group *g);
 /* If nothing is left of it, whichever group it is by now, its number is free. The caller waits. */
 cold void group_try_release(uint32_t id);
+struct ext_place;
 /*
- * The group whose number is the word of an object is charged for as many bytes more, whatever its
- * limits are. Returns its number, or GROUP_NONE: the object was freed meanwhile.
+ * The group of an object, whose word is at that place, is charged for as many bytes more, whatever
+ * its limits are. Returns its number, or GROUP_NONE: the object was freed meanwhile.
  */
-uint32_t group_charge_like(const uint32_t *word, size_t bytes);
+uint32_t group_charge_like(const struct ext_place *place, size_t bytes);
 /* This thread is counted in the group of that number; false: the word is another one by now. */
-bool group_count_like(const uint32_t *word, uint32_t id);
+bool group_count_like(const struct ext_place *place, uint32_t id);
 /* Likewise, in a group that is there until the call returns, whoever destroys it. */
 void group_count(uint32_t id);
 /* It is so no longer. */

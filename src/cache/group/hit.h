@@ -18,7 +18,7 @@
 #include "engine/place.h"
 #include "front/array_charged.h"
 
-/* percpu_charged_handle(), by what is at hand. */
+/* percpu_charged_handle(), by its handle and flags. */
 static always_inline void *group_charged_handle(const struct cache *c)
 {
 	return (char *)c->handle + (group_has_keys(c) ? USLAB_WINDOW_ACCOUNTS : PERCPU_CHARGED);

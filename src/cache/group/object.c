@@ -15,7 +15,7 @@
  */
 #include "base/bits.h"
 #include "cache/extension.h"
-#include "cache/group/group.h"
+#include "cache/group/word.h"
 #include "cache/internal.h"
 #include "debug/pages/pages.h"
 
@@ -33,7 +33,7 @@ bool group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
 	if (id == GROUP_REFUSED)
 		return false;
 	if (id)
-		ext_exchange(PAGE_EXT_GROUPS, &place, id);
+		ext_exchange(PAGE_EXT_GROUPS, &place, group_word(&place, id));
 	return true;
 }
 
@@ -42,7 +42,7 @@ void group_drop_slow(struct cache *c, const void *p)
 	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, false);
 	uint32_t id = ext_has_word(&place) ? ext_exchange(PAGE_EXT_GROUPS, &place, 0) : GROUP_NONE;
 
-	id = group_of_word(id);
+	id = group_of_word(&place, id);
 	if (id)
 		group_uncharge(id, place.bytes);
 }
@@ -51,31 +51,28 @@ void group_drop_slow(struct cache *c, const void *p)
 
 void group_copy_slow(struct cache *c, const void *from, const void *to)
 {
-	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, from, false);
-	const uint32_t *word = place.word;
+	const struct ext_place old = ext_find(PAGE_EXT_GROUPS, c, from, false);
+	struct ext_place place;
 	uint32_t id;
 
-	if (!word || !group_of_word(load_relaxed(word)))
+	if (!group_at_place(&old))
 		return;
 	place = ext_find(PAGE_EXT_GROUPS, c, to, true);
-	id = place.word ? group_charge_like(word, place.bytes) : GROUP_NONE;
+	id = place.word ? group_charge_like(&old, place.bytes) : GROUP_NONE;
 	if (id)
-		ext_exchange(PAGE_EXT_GROUPS, &place, id);
-}
-
-static const uint32_t *word_of(struct cache *c, const void *p)
-{
-	return ext_find(PAGE_EXT_GROUPS, c, p, false).word;
+		ext_exchange(PAGE_EXT_GROUPS, &place, group_word(&place, id));
 }
 
 uint32_t group_of(struct cache *c, const void *p)
 {
-	const uint32_t *word;
+	struct ext_place place;
 
 	if (unlikely(engine_group(&c->engine)))
 		return (uint32_t)engine_group(&c->engine);
-	word = groups_are_known() ? word_of(c, p) : NULL;
-	return word ? group_of_word(load_relaxed(word)) : GROUP_NONE;
+	if (!groups_are_known())
+		return GROUP_NONE;
+	place = ext_find(PAGE_EXT_GROUPS, c, p, false);
+	return group_at_place(&place);
 }
 
 /*
@@ -84,8 +81,6 @@ uint32_t group_of(struct cache *c, const void *p)
  */
 void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 {
-	const uint32_t *word;
-
 	group_own = group_current;
 	group_set_current(GROUP_NONE);
 	group_numbers = group_no_numbers;
@@ -96,8 +91,9 @@ void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 		return;
 	}
 	for (int i = 0; id && i < nr && !group_current; i++) {
-		word = word_of(c, objs[i]);
-		if (word && group_count_like(word, id))
+		const struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, objs[i], false);
+
+		if (place.word && group_count_like(&place, id))
 			group_set_current(id);
 	}
 }

@@ -32,8 +32,8 @@ void slub_layout_sizes(struct slab_layout *layout, unsigned int object_size, uns
 		/* In the middle, away from the ends that overflows of neighbours reach. */
 		layout->offset = ALIGN_DOWN(object_size / 2, WORD);
 	}
-	if (flags & USLAB_ACCOUNT_INLINE) { /* its key, and its mark behind that */
-		layout->key = size;
+	if (flags & USLAB_ACCOUNT_INLINE) { /* its mark, and its key behind that */
+		layout->key = size + (unsigned int)sizeof(uint32_t);
 		size += WORD;
 	}
 	layout->stride = ALIGN_UP(size, align);

@@ -4,6 +4,7 @@
  */
 #include "cache/extension.h"
 #include "cache/group/group.h"
+#include "debug/report/report.h"
 #include "unit/cache/cache_fixture.h"
 
 static struct uslab_group *handle;
@@ -86,6 +87,42 @@ IN_CHILD(test_twice)
 	CHILD_CHECK(group_stat(handle, &stat) == 0 && stat.usage == 0);
 }
 
+/*
+ * With keys: one to four bytes behind an object are its mark. They are reported, and the charge is
+ * found all the same; more than that, and nobody knows whose it was.
+ */
+IN_CHILD(test_overflows)
+{
+	static const struct {
+		unsigned int bytes;
+		unsigned char value;
+		unsigned int reports;
+		bool is_lost;
+	} cases[] = {
+		{ 1, 0, 0, false },   { 1, 1, 1, false },   { 4, 0x41, 1, false },
+		{ 5, 0x41, 1, true }, { 8, 0x41, 1, true }, { 6, 0, 1, true },
+		{ 8, 0, 0, true },
+	};
+	struct uslab_group_statistics stat;
+	size_t lost = 0;
+
+	setenv("USLAB_CONF", "report=quiet", 1);
+	start();
+	c = make("keyed", 80, 0, USLAB_ACCOUNT_INLINE);
+	group_enter(handle);
+	for (size_t i = 0; group_has_keys(c) && i < ARRAY_SIZE(cases); i++) {
+		char *p = group_cache_alloc(c, GFP_KERNEL, NUMA_NO_NODE);
+		unsigned long before = report_counters.reports;
+
+		memset(p + 80, cases[i].value, cases[i].bytes);
+		kmem_cache_free_account(c->handle, p);
+		lost += cases[i].is_lost ? c->engine.size : 0;
+		CHILD_CHECK(report_counters.reports == before + cases[i].reports);
+		CHILD_CHECK(group_stat(handle, &stat) == 0 && stat.usage == lost);
+	}
+	cache_check_all();
+}
+
 IN_CHILD(test_refused)
 {
 	void *p;
@@ -106,9 +143,8 @@ IN_CHILD(test_refused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_zeroed),
-		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_words),	cmocka_unit_test(test_zeroed),
+		cmocka_unit_test(test_twice),	cmocka_unit_test(test_overflows),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -54,7 +54,7 @@ static uintptr_t put_array(int cpu, unsigned int capacity, uint32_t owner)
 	CHILD_CHECK(top);
 	*sheaf_owner(top) = owner;
 	CHILD_CHECK(sheaf_capacity(top) == capacity && sheaf_count(top) == 0);
-	CHILD_CHECK(array_charged_install(&front, cpu, top, owner));
+	CHILD_CHECK(array_charged_install(&front, cpu, top, (uint64_t)owner << 32));
 	return top;
 }
 
@@ -127,16 +127,16 @@ BOTH_MODES(test_taken_and_put_back)
 }
 
 #if USLAB_HAVE_RSEQ
-/* An object with its key and its mark behind that; the mark is where the front's caches have it. */
+/* An object with its mark and its key behind that; the mark is where the front's caches have it. */
 struct keyed {
 	char bytes[24];
-	uint32_t key;
 	uint32_t mark;
+	uint32_t key;
 };
 
 static bool take_inline(uint32_t key, void **obj)
 {
-	return uslab_rseq_take_of(percpu_handle(ID), os_rseq_offset, key, obj);
+	return uslab_rseq_take_of(percpu_handle(ID), os_rseq_offset, (uint64_t)key << 32, obj);
 }
 
 static bool give_inline(void *obj)
@@ -163,7 +163,7 @@ BOTH_MODES(test_keys)
 	percpu_set(ID, PERCPU_KEYED, true);
 	CHILD_CHECK(!give_inline(&a) && !take_inline(ME, &obj));
 	put_array(cpu, CAP, ME);
-	CHILD_CHECK(*percpu_owner(ID, cpu) == ME);
+	CHILD_CHECK(*percpu_owner(ID, cpu) == (uint64_t)ME << 32);
 	CHILD_CHECK(give_inline(&a) && a.mark == (uint32_t)(uintptr_t)&a && a.key == ME);
 	CHILD_CHECK(!give_inline(&a) && !give_inline(&c) && give_inline(&b)); /* free; another's */
 	CHILD_CHECK(!take_inline(YOU, &obj) && !take_inline(USLAB_KEY_NONE, &obj));

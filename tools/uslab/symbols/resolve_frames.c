@@ -27,7 +27,8 @@ char *resolve_demangle(const char *name)
 /* A header of ours that programs inline: what a person asks for is the line that calls it. */
 static bool is_our_inline(const char *file)
 {
-	return file && (strstr(file, "uslab/fastpath.h") || strstr(file, "uslab/arch/rseq"));
+	return file && (strstr(file, "uslab/fastpath.h") || strstr(file, "uslab/account.h") ||
+			strstr(file, "uslab/arch/rseq"));
 }
 
 /*
