@@ -100,8 +100,8 @@ typedef unsigned int slab_flags_t;
 #define SLAB_NO_OBJ_EXT 0x40000000u
 /*
  * Ours: SLAB_ACCOUNT with a hit path in the program, for 8 bytes more in each object; does not
- * merge. See <uslab/account.h>. Plain SLAB_ACCOUNT where that cannot be: engines but slub, fronts
- * but array, USLAB_CONF=hardened, without restartable sequences.
+ * merge. See <uslab/account.h>. Plain SLAB_ACCOUNT where that cannot be: objects of more than 4088
+ * bytes, engines but slub, fronts but array, USLAB_CONF=hardened, no restartable sequences.
  */
 #define USLAB_ACCOUNT_INLINE 0x80000000u
 

@@ -124,8 +124,7 @@ static always_inline uint32_t look_at_key(struct cache *c, struct page *slab, vo
 
 	if (unlikely(mark && mark != (uint32_t)(uintptr_t)obj) ||
 	    unlikely(key && key != group_key(id)))
-		if (slab->layout->key && slab->engine == &c->engine &&
-		    engine_starts_object(slab, obj))
+		if (slab->layout->key && slab->engine == &c->engine)
 			report_overflow(c, slab, obj);
 	return id;
 }
@@ -138,6 +137,10 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 	uint32_t id;
 
 	if (unlikely(!slab)) {
+		cache_give_wrong(c, obj, caller);
+		return;
+	}
+	if (keyed && unlikely(!engine_starts_object(slab, obj))) { /* no key is there */
 		cache_give_wrong(c, obj, caller);
 		return;
 	}

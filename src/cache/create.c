@@ -262,6 +262,9 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	return 0;
 }
 
+/* CPUs hold too few larger ones to charge them ahead. */
+#define MOST_WITH_KEYS (PAGE_SIZE - sizeof(uint64_t))
+
 /* Where objects cannot have keys they are charged as with SLAB_ACCOUNT alone. */
 static void resolve_keys(struct cache_spec *spec)
 {
@@ -269,7 +272,8 @@ static void resolve_keys(struct cache_spec *spec)
 		return;
 	spec->flags |= SLAB_ACCOUNT;
 	if (spec->engine != &slub_ops || spec->front != &front_array_ops || !percpu_rseq ||
-	    used_are_kept() || os_memcheck_on || spec->flags & SLAB_NO_OBJ_EXT || !group_start())
+	    spec->size > MOST_WITH_KEYS || used_are_kept() || os_memcheck_on ||
+	    spec->flags & SLAB_NO_OBJ_EXT || !group_start())
 		spec->flags = (spec->flags & ~USLAB_ACCOUNT_INLINE) | SLAB_NO_MERGE;
 }
 

@@ -79,6 +79,8 @@ static int64_t mark_of_hits(const struct cache *c)
 {
 	if (cache_is_by_size(c) && !used_are_kept() && c->engine.size >= sizeof(void *))
 		return USLAB_MARK_OFFSET;
+	if (c->engine.layout->key) /* they are never guarded */
+		return (int64_t)c->engine.mark;
 	if (cache_is_by_size(c) || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
 		return USLAB_MARK_NONE;
 	return (int64_t)c->engine.mark;
@@ -102,6 +104,8 @@ void cache_place_mark_locked(struct cache *c)
 	store_relaxed(percpu_mark(c->front.id), mark_of_hits(c));
 	percpu_set(c->front.id, PERCPU_ELSEWHERE, are_elsewhere(c, watched));
 	percpu_set(c->front.id, PERCPU_KEYED, c->engine.layout->key);
+	if (c->engine.layout->key)
+		front_stop_keyed_words(c->front.id);
 }
 
 bool cache_words_are_right(const struct cache *c, bool watched)

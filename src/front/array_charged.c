@@ -19,10 +19,10 @@
  *    begins anew and finds a word that misses. Nothing is installed meanwhile, as it requires. A
  *    withdrawal leaves front_gone_word, which is no take's.
  *
- * The owner's key beside a word is stored by an install, with c's lock, while the word misses both
- * ways: from then until the word is an array again no hit compares it with success, and no other
- * install comes in between. A hit that has compared the old key finds the word in the same
- * sequence, which a take interrupts.
+ * The owner beside a word is stored by an install, with c's lock, while the word misses both ways
+ * (it is a stopped word, never 0, in caches with keys): from then until the word is an array again
+ * no hit compares it with success, and no other install comes in between. A hit that has compared
+ * the old key finds the word in the same sequence, which a take interrupts.
  *
  * An install compares the front's gate in its sequence, as sheaf_swap() does. Who closes a front
  * does that before it takes the CPU's lock, and then takes the array: an install that had looked

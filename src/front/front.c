@@ -70,6 +70,12 @@ void front_stop_words(unsigned int id)
 	}
 }
 
+void front_stop_keyed_words(unsigned int id)
+{
+	for (int cpu = -2; cpu < (int)os_topology.nr_windows; cpu++)
+		store_relaxed(percpu_charged(id, cpu), front_stop_word);
+}
+
 /* On all CPUs, in one of the two places. 0; -errno: not on all. */
 static int exchange_words(unsigned int id, unsigned long place, uintptr_t value)
 {

@@ -168,6 +168,11 @@ static inline bool front_is_stopped(uintptr_t word)
 
 /* Sets the words of cache id to always-miss on every CPU (a new number, or a destroyed cache). */
 void front_stop_words(unsigned int id);
+/*
+ * The same for the words of charged arrays of a new cache with keys: an inline allocation that
+ * finds its owner there does not look for a word of 0.
+ */
+void front_stop_keyed_words(unsigned int id);
 
 /*
  * For the array front, in rseq mode: the cache has no inline hit path from now on (elsewhere), or

@@ -261,7 +261,7 @@ static void allocate_in_handler(int signal)
 {
 	(void)signal;
 	signals++;
-	if (lock_is_inside())
+	if (!keyed && lock_is_inside())
 		return;
 	if (held)
 		give_object(held);

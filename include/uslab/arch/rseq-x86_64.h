@@ -277,7 +277,7 @@ uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint64_t owner, void **result)
 
 	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(40)
 		     USLAB_RSEQ_WINDOW USLAB_RSEQ_IS_OWNER
-		     "jne %l[miss]\n\t" /* no key is 0: there is a word else */
+		     "jne %l[miss]\n\t" /* no owner is 0: else there is a word, stopped at least */
 		     USLAB_RSEQ_TOP_OF USLAB_RSEQ_INJECT(41) USLAB_RSEQ_LOAD
 		     "test %[obj], %[obj]\n\t"
 		     "jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(42) USLAB_RSEQ_COMMIT_OF

@@ -137,7 +137,9 @@ static bool id_has_ended(uint32_t id)
 static bool may_have_arrays(const struct cache *c)
 {
 	return front_has_arrays(&c->front) &&
-	       likely(!group_has_keys(c) || !load_relaxed(&c->engine.debug));
+	       likely(!group_has_keys(c) ||
+		      (!load_relaxed(&c->engine.debug) &&
+		       load_relaxed(percpu_mark(c->front.id)) != USLAB_MARK_NONE));
 }
 
 /* The array becomes this CPU's, or is no more. */
@@ -194,7 +196,7 @@ static uintptr_t get(struct cache *c, uint32_t id)
 	    unlikely(load_relaxed(&c->front.closed)) || unlikely(id_has_ended(id)))
 		return 0;
 	top = load_relaxed(percpu_charged(c->front.id, cpu));
-	if (!(top && *sheaf_owner(top) == id) && !shall_change(c, cpu))
+	if (!(top && !front_is_stopped(top) && *sheaf_owner(top) == id) && !shall_change(c, cpu))
 		return 0;
 	top = array_charged_withdraw(&c->front);
 	if (!top)

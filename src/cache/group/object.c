@@ -100,9 +100,11 @@ void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 
 void group_return(void)
 {
-	if (group_current)
-		group_leave(group_current);
-	group_go_to(group_own);
+	uint32_t visited = group_current;
+
+	group_go_to(group_own); /* first: a handler may allocate in between */
+	if (visited)
+		group_leave(visited);
 	group_own = GROUP_NONE;
 	group_visits = false;
 }

@@ -141,6 +141,8 @@ IN_CHILD(test_no_keys_after_debug)
 	ready();
 	enter_one();
 	c = make("keyed", 100, 0, USLAB_ACCOUNT_INLINE);
+	for (int i = -2; group_has_keys(c) && i < (int)os_topology.nr_windows; i++)
+		CHILD_CHECK(front_is_stopped(*percpu_charged(c->front.id, i)));
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
 		CHILD_CHECK((p[i] = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
@@ -169,6 +171,7 @@ IN_CHILD(test_without_keys)
 		{ .name = "slab", .engine = &slab_ops },
 		{ .name = "none", .front = &front_none_ops },
 		{ .name = "noext", .flags = SLAB_NO_OBJ_EXT },
+		{ .name = "large", .size = 4089 },
 	};
 	void *p[50];
 
@@ -178,14 +181,15 @@ IN_CHILD(test_without_keys)
 		struct cache_spec spec = specs[i];
 		struct cache *c;
 
-		spec.size = 64;
+		spec.size = spec.size ? spec.size : 64;
 		spec.flags |= USLAB_ACCOUNT_INLINE;
 		c = made(&spec);
 		CHILD_CHECK(!group_has_keys(c) && c->flags & SLAB_ACCOUNT);
-		CHILD_CHECK(c->engine.size == 64);
 		for (unsigned int j = 0; j < ARRAY_SIZE(p); j++)
 			CHILD_CHECK((p[j] = kmem_cache_alloc_account(c->handle, GFP_KERNEL)));
-		CHILD_CHECK(usage() == (spec.flags & SLAB_NO_OBJ_EXT ? 0 : ARRAY_SIZE(p) * 64));
+		CHILD_CHECK(usage() == (spec.flags & SLAB_NO_OBJ_EXT
+						? 0
+						: ARRAY_SIZE(p) * (size_t)c->engine.size));
 		for (unsigned int j = 0; j < ARRAY_SIZE(p); j++)
 			kmem_cache_free_account(c->handle, p[j]);
 		CHILD_CHECK(usage() == 0);
