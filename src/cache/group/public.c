@@ -31,8 +31,8 @@ USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,
 	struct uslab_group *group = NULL;
 	int error = -cache_init();
 
-	if (!error && !groups_are_known())
-		say_if_twice();
+	if (!error && (!groups_are_known() || !load_relaxed(&groups_table->serials)))
+		say_if_twice(); /* a cache with keys makes the table, and no group */
 	if (!error)
 		group = group_create(name, limit, parent, &error);
 	if (!group)
