@@ -334,41 +334,19 @@ static void lent(const struct pair *pair)
 
 /* ---- the same with keys in objects, where the pair has them ---- */
 
-static void keyed(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	charged(pair);
-}
+#define KEYED(body)                                       \
+	static void keyed_##body(const struct pair *pair) \
+	{                                                 \
+		account = USLAB_ACCOUNT_INLINE;           \
+		body(pair);                               \
+	}
 
-static void keyed_late(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	charged_late(pair);
-}
-
-static void keyed_limited(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	limited(pair);
-}
-
-static void keyed_by_threads(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	by_threads(pair);
-}
-
-static void keyed_by_child(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	by_child(pair);
-}
-
-static void keyed_lent(const struct pair *pair)
-{
-	account = USLAB_ACCOUNT_INLINE;
-	lent(pair);
-}
+KEYED(charged)
+KEYED(charged_late)
+KEYED(limited)
+KEYED(by_threads)
+KEYED(by_child)
+KEYED(lent)
 
 /* ---- caches of a group ---- */
 
@@ -487,8 +465,8 @@ int main(int argc, char **argv)
 		{ "by_threads", by_threads, true, true },
 		{ "by_child", by_child, true, false },
 		{ "lent", lent, true, false },
-		{ "keyed", keyed, true, true },
-		{ "keyed_late", keyed_late, true, false },
+		{ "keyed_charged", keyed_charged, true, true },
+		{ "keyed_charged_late", keyed_charged_late, true, false },
 		{ "keyed_limited", keyed_limited, true, false },
 		{ "keyed_by_threads", keyed_by_threads, true, true },
 		{ "keyed_by_child", keyed_by_child, true, false },

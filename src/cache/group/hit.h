@@ -48,7 +48,7 @@ static always_inline bool group_hit_free(const struct cache *c, const struct pag
 		return false;
 	mark_set(obj, mark);	      /* before it is anybody else's */
 	if (!id && slab->layout->key) /* it may have no key yet */
-		store_relaxed(group_word_of(slab, obj), USLAB_KEY_NONE);
+		store_relaxed(group_key_of(c, obj), USLAB_KEY_NONE);
 	if (likely(array_charged_push(group_charged_handle(c), id, obj)))
 		return true;
 	mark_clear(obj, mark);
