@@ -153,14 +153,18 @@
 #define USLAB_RSEQ_HAS_MARK(at) /* equal: it has one */ \
 	USLAB_ASM("cmpl %k[obj], (%[obj]," at ")", "cmp [%[obj]+" at "], %k[obj]")
 
-/* The whole of a pop; behind it, at label 2, the object is nobody else's. */
-#define USLAB_RSEQ_POP                                                                  \
-	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1)          \
-	USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                                                \
-	USLAB_RSEQ_INJECT(2) USLAB_RSEQ_LOAD                                            \
+/*
+ * The whole of a pop, with the places of its delays; behind it, at label 2, the object is nobody
+ * else's. look: what comes first; from, commit: the word.
+ */
+#define USLAB_RSEQ_POP_OF(look, from, commit, first, second, third)                     \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(first)      \
+	USLAB_RSEQ_WINDOW look from                                                     \
+	USLAB_RSEQ_INJECT(second) USLAB_RSEQ_LOAD                                       \
 	"test %[obj], %[obj]\n\t"                                                      \
-	"jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(3) USLAB_RSEQ_COMMIT       \
+	"jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(third) commit              \
 	"2:\n\t"
+#define USLAB_RSEQ_POP USLAB_RSEQ_POP_OF("", USLAB_RSEQ_TOP, USLAB_RSEQ_COMMIT, 1, 2, 3)
 
 /* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle, ptrdiff_t rseq,
@@ -254,8 +258,9 @@ miss:
 	USLAB_ASM("movq 1654784(%[tmp]), %[top]", "mov %[top], [%[tmp]+1654784]")
 #define USLAB_RSEQ_COMMIT_OF \
 	USLAB_ASM("movq %[top], 1654784(%[tmp])", "mov [%[tmp]+1654784], %[top]")
-#define USLAB_RSEQ_IS_OWNER /* equal: it is the owner's array */ \
-	USLAB_ASM("cmpq %[owner], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %[owner]")
+#define USLAB_RSEQ_IF_OWNER /* no owner is 0: else there is a word, stopped at least */    \
+	USLAB_ASM("cmpq %[owner], 1672192(%[tmp])", "cmp [%[tmp]+1672192], %[owner]") \
+	"jne %l[miss]\n\t"
 #define USLAB_RSEQ_KEY /* key = the object's, and its mark below that */ \
 	USLAB_ASM("movq (%[obj],%[mark]), %[key]", "mov %[key], [%[obj]+%[mark]]")
 /*
@@ -275,13 +280,9 @@ uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint64_t owner, void **result)
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(40)
-		     USLAB_RSEQ_WINDOW USLAB_RSEQ_IS_OWNER
-		     "jne %l[miss]\n\t" /* no owner is 0: else there is a word, stopped at least */
-		     USLAB_RSEQ_TOP_OF USLAB_RSEQ_INJECT(41) USLAB_RSEQ_LOAD
-		     "test %[obj], %[obj]\n\t"
-		     "jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(42) USLAB_RSEQ_COMMIT_OF
-		     "2:\n\t" USLAB_RSEQ_MARKS("%[tmp]") USLAB_RSEQ_SET_KEY
+	__asm__ volatile goto(USLAB_RSEQ_POP_OF(USLAB_RSEQ_IF_OWNER, USLAB_RSEQ_TOP_OF,
+						USLAB_RSEQ_COMMIT_OF, 40, 41, 42)
+		     USLAB_RSEQ_MARKS("%[tmp]") USLAB_RSEQ_SET_KEY
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner)
 		     : "memory", "cc"
