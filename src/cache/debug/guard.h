@@ -4,7 +4,8 @@
  *
  * Data:       none.
  * Invariants: once there are guarded pages every cache has WATCH_ROUTE and WATCH_KFENCE, unless
- *             memory was short for it.
+ *             memory was short for it, its inline hits could not free such objects, or its objects
+ *             have keys.
  * Locks:      the registry lock, where the name says so.
  * Flow:       called by create.c, init.c, control.c; calls debug/kfence/kfence.c, switch.c,
  *             os/time/ticker.c.

@@ -16,7 +16,7 @@
  *
  * With keys (USLAB_ACCOUNT_INLINE) an array may also be of nobody, for threads in no group: its
  * objects are not charged, and else it is as any. Such caches have no arrays any more once there
- * were debug or guarded objects of theirs, whose keys an inline free would look for where none are.
+ * were debug objects of theirs, whose keys an inline free would look for where none are.
  *
  * A CPU has one such array of each cache, for one group at a time. Calls of other groups are
  * charged one by one; with one in CHANGE_AFTER of them the array becomes that of its group, which
