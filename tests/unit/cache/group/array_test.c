@@ -9,6 +9,7 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "front/array_charged.h"
+#include "os/time/clock.h"
 #include "page/used.h"
 #include "unit/cache/cache_fixture.h"
 #include "unit/cache/group/lowered.h"
@@ -249,16 +250,16 @@ IN_CHILD(test_lowered_while_used)
 /* Frees one object and allocates one until it gets none. */
 static void *churn(void *obj)
 {
-	unsigned int left = 1000000;
+	const uint64_t end = os_clock_us() + 60000000; /* it may wait for its CPU */
 
 	group_enter(handle[0]);
-	while (obj && --left) {
+	for (unsigned int n = 1; obj; n++) {
+		CHILD_CHECK(n % 65536 || os_clock_us() < end);
 		give(cache, obj);
 		obj = kind->is_inline
 			      ? kmem_cache_alloc_account(cache->handle, GFP_NOWAIT | __GFP_NOWARN)
 			      : cache_alloc(cache, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE);
 	}
-	CHILD_CHECK(left);
 	return NULL;
 }
 
