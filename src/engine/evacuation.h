@@ -56,6 +56,7 @@ struct evacuation_choice {
 	unsigned long keep;
 	unsigned long below;
 	unsigned long far;		  /* those from that page on are emptied in any case */
+	unsigned long target;		  /* that at this page is being filled, and stays */
 	struct evacuation_survey *survey; /* not NULL: all stay, and are counted */
 };
 
@@ -128,6 +129,8 @@ static inline bool evacuation_takes(struct evacuation_choice *choice, const stru
 		evacuation_count(choice->survey, slab, inuse, objects, few);
 		return false;
 	}
+	if (evacuation_index(slab) == choice->target)
+		return false;
 	if (few && choice->keep && evacuation_index(slab) < choice->below) {
 		choice->keep--;
 		return false;

@@ -123,6 +123,7 @@ static bool next_walk(struct mobility_run *r)
 	}
 	round->left = r->ops->listed(&r->c->engine, round->node);
 	round->more = round->left;
+	round->target = ULONG_MAX;
 	return true;
 }
 
@@ -153,6 +154,7 @@ static void look(struct mobility_run *r)
 
 	look_whether_far(r);
 	choice.far = round->far;
+	choice.target = round->target;
 	looked = r->ops->choose(&r->c->engine, &choice, &r->m->set);
 
 	round->left = looked ? round->left - looked : 0;

@@ -93,7 +93,10 @@ static bool get_spares(struct mobility_run *r)
 	r->nr_taken = MIN(MAX(2 * r->nr_taken, 1u), count_wanted(r));
 	r->nr_spares = r->ops->take(&r->c->engine, r->node, r->spare, r->nr_taken, r->m->round.far,
 				    r->grows);
-	return r->nr_spares;
+	if (!r->nr_spares)
+		return false;
+	r->m->round.target = evacuation_index(page_head_of(r->spare[r->nr_spares - 1]));
+	return true;
 }
 
 /* An object for the program. NULL: there is none. */

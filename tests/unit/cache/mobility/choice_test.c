@@ -126,8 +126,11 @@ IN_CHILD(test_come_down)
 	check_come_down(&slub_ops, 2, 0);
 	check_come_down(&slub_ops, 1, 0);
 	check_come_down(&slab_ops, 1, 0);
-	check_come_down(&slub_ops, 20, 1);
-	check_come_down(&slab_ops, 20, 1);
+	/* steps of one object, and of a few, on faster machines and on slower ones */
+	for (uint64_t budget_us = 1; budget_us <= 8; budget_us *= 2) {
+		check_come_down(&slub_ops, 20, budget_us);
+		check_come_down(&slab_ops, 20, budget_us);
+	}
 }
 
 /* Objects that stay where they are keep their slabs, and the rounds end. */
