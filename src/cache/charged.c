@@ -32,9 +32,22 @@ static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 	return cache_take_plain(c, gfp, node);
 }
 
+/* It is charged to that group: no longer. If it is about to move, another one is. */
+static cold void *without_word(struct cache *c, uint32_t id, void *obj, gfp_t gfp, int node,
+			       enum group_added added)
+{
+	if (id)
+		group_uncharge(id, c->engine.size);
+	if (!obj)
+		return NULL;
+	cache_free_for(c, obj, NULL);
+	return added == GROUP_ABOUT_TO_MOVE ? group_cache_alloc(c, gfp, node) : NULL;
+}
+
 /* Charged by itself. */
 static always_inline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, int node)
 {
+	enum group_added added = GROUP_NOT_ADDED;
 	size_t bytes = c->engine.size;
 	void *obj;
 
@@ -43,13 +56,9 @@ static always_inline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, in
 	if (unlikely(id == GROUP_REFUSED))
 		return NULL;
 	obj = take(c, gfp, node);
-	if (likely(obj && ((!id && !group_has_keys(c)) || group_set_word(c, obj, id))))
-		return obj;
-	if (id)
-		group_uncharge(id, bytes);
-	if (obj)
-		cache_free_for(c, obj, NULL);
-	return NULL;
+	if (likely(obj))
+		added = id || group_has_keys(c) ? group_set_last_word(c, obj, id) : GROUP_ADDED;
+	return likely(added == GROUP_ADDED) ? obj : without_word(c, id, obj, gfp, node, added);
 }
 
 /* Of a front with arrays, but not by a hit. */
@@ -146,6 +155,8 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 	}
 	word = group_word_of(slab, obj);
 	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
+	if (unlikely(id == GROUP_MOVES))
+		id = GROUP_NONE;
 	if (keyed)
 		id = look_at_key(c, slab, obj, id);
 	if ((id || keyed) && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&

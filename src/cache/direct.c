@@ -49,14 +49,15 @@ static bool take(struct cache *c, gfp_t gfp, void **obj)
 }
 
 /* NULL: the group may have no more, and the object is back. */
-static void *charge(struct cache *c, gfp_t gfp, void *obj, const void *caller)
+static void *charge(struct cache *c, gfp_t gfp, size_t size, void *obj, const void *caller)
 {
 	uint32_t id = group_for(c, gfp);
+	enum group_added added = id ? group_add(id, c, obj, group_charge_of(gfp)) : GROUP_ADDED;
 
-	if (likely(!id) || group_add(id, c, obj, group_charge_of(gfp)))
+	if (likely(added == GROUP_ADDED))
 		return obj;
 	cache_free_direct(c, obj, caller);
-	return NULL;
+	return added == GROUP_ABOUT_TO_MOVE ? cache_alloc_direct(c, gfp, size, caller) : NULL;
 }
 
 void *cache_alloc_direct(struct cache *c, gfp_t gfp, size_t size, const void *caller)
@@ -66,7 +67,7 @@ void *cache_alloc_direct(struct cache *c, gfp_t gfp, size_t size, const void *ca
 	if (unlikely(!lock_is_plain()) || cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ||
 	    unlikely(!take(c, gfp, &obj)))
 		return cache_alloc_for(c, gfp, NUMA_NO_NODE, size, caller);
-	return charge(c, gfp, cache_zero(c, cache_unmark(c, obj), gfp), caller);
+	return charge(c, gfp, size, cache_zero(c, cache_unmark(c, obj), gfp), caller);
 }
 
 void cache_free_direct(struct cache *c, void *obj, const void *caller)

@@ -206,14 +206,22 @@ static void *alloc(struct request *r)
 	return obj;
 }
 
-/* What was allocated is charged to the thread's group, or goes back. */
-static void *charge(struct request *r, void *obj)
+/* What is allocated is charged to the thread's group, or goes back. */
+static void *alloc_charged(struct request *r)
 {
 	uint32_t id = r->watch & WATCH_GROUPS ? group_for(r->c, r->gfp) : GROUP_NONE;
+	enum group_added added;
+	void *obj;
 
-	if (likely(!id || !obj) || group_add(id, r->c, obj, group_charge_of(r->gfp)))
-		return obj;
-	cache_free_watched(r->c, obj, r->caller);
+	do {
+		obj = alloc(r);
+		if (likely(!id || !obj))
+			return obj;
+		added = group_add(id, r->c, obj, group_charge_of(r->gfp));
+		if (likely(added == GROUP_ADDED))
+			return obj;
+		cache_free_watched(r->c, obj, r->caller);
+	} while (added == GROUP_ABOUT_TO_MOVE);
 	return NULL;
 }
 
@@ -239,7 +247,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 		.caller = caller,
 	};
 
-	return group_is_all(c) ? group_cache_alloc(c, gfp, node) : charge(&r, alloc(&r));
+	return group_is_all(c) ? group_cache_alloc(c, gfp, node) : alloc_charged(&r);
 }
 
 void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
@@ -255,7 +263,7 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 		.sample = sample,
 	};
 
-	return charge(&r, alloc(&r));
+	return alloc_charged(&r);
 }
 
 unsigned int cache_alloc_array_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
@@ -304,6 +312,17 @@ unsigned int cache_take_watched(struct cache *c, gfp_t gfp, unsigned int nr, voi
 	return n;
 }
 
+/* Another one for an object that is about to move; if there is none, that one, of no group. */
+static void *replace_lent(const struct request *r, void *obj)
+{
+	void *other = cache_alloc_watched(r->c, r->gfp, NUMA_NO_NODE, 0, r->caller);
+
+	if (unlikely(!other))
+		return obj;
+	cache_free_watched(r->c, obj, r->caller);
+	return other;
+}
+
 /* A signal handler that interrupted this library has its object all the same, without a track. */
 void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sheaf,
 			       const void *caller)
@@ -326,8 +345,9 @@ void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sh
 	hand_out(&r, obj);
 	instrument_leave();
 	instrument_alloc(c, obj, 0, gfp, NUMA_NO_NODE, caller);
-	if (r.watch & WATCH_GROUPS && group_for(c, gfp) && !inside) /* it cannot fail */
-		group_add(group_current, c, obj, GROUP_CHARGE_FORCED);
+	if (r.watch & WATCH_GROUPS && group_for(c, gfp) && !inside && /* it is charged anyway */
+	    group_add(group_current, c, obj, GROUP_CHARGE_FORCED) == GROUP_ABOUT_TO_MOVE)
+		return replace_lent(&r, obj);
 	return obj;
 }
 

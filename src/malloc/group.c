@@ -183,7 +183,7 @@ bool malloc_group_free(void *p, const void *caller)
 
 bool malloc_group_add_run(const void *p)
 {
-	return group_add(group_current, NULL, p, GROUP_CHARGE);
+	return group_add(group_current, NULL, p, GROUP_CHARGE) == GROUP_ADDED;
 }
 
 struct cache *malloc_group_cache(const void *p)

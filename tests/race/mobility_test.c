@@ -64,15 +64,39 @@ static void delay(void)
 #define live_read(c, slab, live) (delay(), live_read(c, slab, live), delay())
 #define live_next(live, i) (delay(), live_next(live, i))
 #define cache_free_watched(c, obj, caller) (delay(), cache_free_watched(c, obj, caller))
-#define group_copy(c, from, to) (delay(), group_copy(c, from, to), delay())
+static bool hold(struct cache *c, const void *obj, uint32_t *id)
+{
+	bool ret;
+
+	delay();
+	ret = group_hold(c, obj, id);
+	delay();
+	return ret;
+}
+#define group_hold hold
+#define group_let_go(c, obj) (delay(), group_let_go(c, obj))
 #include "cache/mobility/evacuate.c"
 #undef live_read
 #undef live_next
 #undef cache_free_watched
-#undef group_copy
+#undef group_hold
+#undef group_let_go
 
 static bool threads_end;
 static struct uslab_group *group[3]; /* of each thread; NULL: none */
+static uint32_t charged_to[MOST];    /* the number of the group of what a slot has; its lock */
+
+static void put_charged(unsigned int i)
+{
+	put(i);
+	charged_to[i] = group_current;
+}
+
+static void check_charged(void)
+{
+	for (unsigned int i = 0; i < store.nr; i++)
+		CHILD_CHECK(!store.slot[i] || group_of(store.c, store.slot[i]) == charged_to[i]);
+}
 
 static void *use_store(void *arg)
 {
@@ -84,7 +108,7 @@ static void *use_store(void *arg)
 		pthread_mutex_lock(&store.lock[i]);
 		delay();
 		if (!store.slot[i] && rand_r(&seed) % 8 == 0)
-			put(i);
+			put_charged(i);
 		else if (store.slot[i] && rand_r(&seed) % 2)
 			drop(i);
 		else if (store.slot[i])
@@ -122,6 +146,7 @@ static void race(const struct front_ops *front)
 	for (unsigned int i = 0; i < ARRAY_SIZE(thread); i++)
 		pthread_join(thread[i], NULL);
 	CHILD_CHECK(counters().defrag_moved && load_relaxed(&delays));
+	check_charged();
 	empty_store();
 	cache_check_all();
 	CHILD_CHECK(in_use(c) == 0);

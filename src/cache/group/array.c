@@ -87,7 +87,10 @@ static void end_array(struct cache *c, uintptr_t top)
 	sheaf_delete(give_back_most(c, top, 0));
 }
 
-/* So many objects, charged and with their words; returns how many there are. */
+/*
+ * So many objects, charged and with their words; returns how many there are. The first one is for
+ * the program; the others go to an array, which there is none of while objects move.
+ */
 static unsigned int take_charged(struct cache *c, uint32_t id, gfp_t gfp, unsigned int nr,
 				 void **objs)
 {
@@ -96,8 +99,8 @@ static unsigned int take_charged(struct cache *c, uint32_t id, gfp_t gfp, unsign
 	if (id && !group_charge_ahead(id, nr * (size_t)c->engine.size))
 		return 0;
 	got = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, objs);
-	while (kept < got && likely(group_set_word(c, objs[kept], id)))
-		kept++;
+	if (likely(got) && likely(group_set_last_word(c, objs[0], id) == GROUP_ADDED))
+		for (kept = 1; kept < got && likely(group_set_word(c, objs[kept], id)); kept++) {}
 	for (unsigned int i = kept; i < got; i++)
 		c->front.ops->free(&c->front, objs[i]);
 	if (unlikely(kept < nr) && id)

@@ -30,6 +30,8 @@
 #define GROUPS_MAX 65536u /* numbers 1 .. GROUPS_MAX - 1 */
 #define GROUP_NONE 0u
 #define GROUP_REFUSED GROUPS_MAX /* no number: the charge failed */
+/* As a word: of no group, and about to move. Who is to charge the object gives it up. */
+#define GROUP_MOVES UINT32_MAX
 
 /*
  * Objects of caches with USLAB_ACCOUNT_INLINE have a key as their word, so that no group is
@@ -351,9 +353,11 @@ static always_inline uint32_t group_for(const struct cache *c, gfp_t gfp)
 
 /*
  * An object or block that was just allocated is charged to the group of that number. c: as for
- * ext_find(). false: it is not, and is to be freed: a limit was met, or there is no memory.
+ * ext_find(). Else it is to be freed: a limit was met, or there is no memory; or it is about to be
+ * moved, which only objects of caches with mobility are, and another one is to be had.
  */
-bool group_add(uint32_t id, struct cache *c, const void *p, unsigned int how);
+enum group_added { GROUP_NOT_ADDED, GROUP_ADDED, GROUP_ABOUT_TO_MOVE };
+enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned int how);
 /* What is live at p is about to be freed; c: as for ext_find(). The caller waits for locks. */
 cold void group_drop_slow(struct cache *c, const void *p);
 
@@ -364,16 +368,17 @@ static inline void group_drop(struct cache *c, const void *p)
 }
 
 /*
- * An object of c may be about to move to another one of c, the caller's: its group is charged for
- * that one as well, whatever the limits are, until one of both is freed. The caller holds no lock.
+ * An object of c may be about to move, and nobody frees its slab until group_let_go(). Its
+ * allocation may be under way, so that it has no group as yet: it gets none meanwhile, and is not
+ * handed out. *id: the number of its group. false: there is no memory; it may not move.
  */
-cold void group_copy_slow(struct cache *c, const void *from, const void *to);
-
-static inline void group_copy(struct cache *c, const void *from, const void *to)
-{
-	if (groups_are_known())
-		group_copy_slow(c, from, to);
-}
+cold bool group_hold(struct cache *c, const void *p, uint32_t *id);
+cold void group_let_go(struct cache *c, const void *p);
+/*
+ * It may be about to move to another one of c, the caller's: its group is charged for that one as
+ * well, whatever the limits are, until one of both is freed. The caller holds no lock.
+ */
+cold void group_copy(struct cache *c, const void *from, const void *to);
 
 /*
  * The number of the group that an object of c is charged to, or GROUP_NONE. Another thread may

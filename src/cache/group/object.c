@@ -12,6 +12,10 @@
  *
  * The word is stored by whoever allocated the object, and taken out by an exchange by the one that
  * frees it, before it is anybody's again: of two that free the same object one finds it.
+ *
+ * Who moves objects may find one whose allocation has not returned yet. If he looks first, he
+ * leaves GROUP_MOVES in the place of no number, and who allocates finds that, and takes another
+ * object: nothing leads to the first one ever. Else he finds the number, and the charge moves, too.
  */
 #include "base/bits.h"
 #include "cache/extension.h"
@@ -21,20 +25,29 @@
 
 /* ---- objects and blocks ---- */
 
-bool group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
+static bool store_word(const struct ext_place *place, uint32_t id)
+{
+	if (place->word)
+		return group_store_word(place->word, group_word(place, id));
+	ext_exchange(PAGE_EXT_GROUPS, place, id);
+	return true;
+}
+
+enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
 {
 	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, true);
 
-	if (!ext_has_word(&place))
-		return !place.bytes; /* of a cache whose objects have no extensions: to nobody */
+	if (!ext_has_word(&place)) /* of a cache whose objects have no extensions: to nobody */
+		return place.bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
 	if (place.cache)
 		group_watch(place.cache);
 	id = group_charge(id, place.bytes, how);
 	if (id == GROUP_REFUSED)
-		return false;
-	if (id)
-		ext_exchange(PAGE_EXT_GROUPS, &place, group_word(&place, id));
-	return true;
+		return GROUP_NOT_ADDED;
+	if (!id || likely(store_word(&place, id)))
+		return GROUP_ADDED;
+	group_uncharge(id, place.bytes);
+	return GROUP_ABOUT_TO_MOVE;
 }
 
 void group_drop_slow(struct cache *c, const void *p)
@@ -49,7 +62,34 @@ void group_drop_slow(struct cache *c, const void *p)
 
 /* ---- objects that move ---- */
 
-void group_copy_slow(struct cache *c, const void *from, const void *to)
+/* Also of a cache that no object of is charged so far: the one in question may be the first. */
+bool group_hold(struct cache *c, const void *p, uint32_t *id)
+{
+	struct ext_place place;
+
+	*id = (uint32_t)engine_group(&c->engine);
+	if (!groups_are_known() || *id || load_relaxed(&c->flags) & SLAB_NO_OBJ_EXT)
+		return true;
+	place = ext_find(PAGE_EXT_GROUPS, c, p, true);
+	if (!place.word)
+		return false;
+	cmpxchg(place.word, GROUP_NONE, GROUP_MOVES);
+	*id = group_at_place(&place);
+	return true;
+}
+
+void group_let_go(struct cache *c, const void *p)
+{
+	struct ext_place place;
+
+	if (!groups_are_known())
+		return;
+	place = ext_find(PAGE_EXT_GROUPS, c, p, false);
+	if (place.word)
+		cmpxchg(place.word, GROUP_MOVES, GROUP_NONE);
+}
+
+void group_copy(struct cache *c, const void *from, const void *to)
 {
 	const struct ext_place old = ext_find(PAGE_EXT_GROUPS, c, from, false);
 	struct ext_place place;

@@ -25,7 +25,9 @@ static inline uint32_t group_word(const struct ext_place *place, uint32_t id)
 
 static inline uint32_t group_of_word(const struct ext_place *place, uint32_t word)
 {
-	return place->keyed ? group_of_key(word) : word;
+	if (place->keyed)
+		return group_of_key(word);
+	return likely(word != GROUP_MOVES) ? word : GROUP_NONE;
 }
 
 /* The number of the group there; GROUP_NONE also where there is no word. */
@@ -48,21 +50,53 @@ static always_inline uint32_t *group_key_of(const struct cache *c, const void *o
 	return (uint32_t *)((uintptr_t)obj + c->engine.mark) + 1;
 }
 
-/* false: there is no memory for the slab's words. */
-static always_inline bool group_set_word(struct cache *c, const void *obj, uint32_t id)
+/* NULL: there is no memory for the slab's words. */
+static always_inline uint32_t *group_make_word(struct cache *c, const void *obj)
 {
 	uint32_t *word;
 
-	if (group_has_keys(c)) {
-		store_relaxed(group_key_of(c, obj), group_key(id));
-		return true;
-	}
+	if (group_has_keys(c))
+		return group_key_of(c, obj);
 	word = group_word_of(page_head_unchecked(obj), obj);
-	if (unlikely(!word))
-		word = ext_find(PAGE_EXT_GROUPS, c, obj, true).word;
-	if (word)
-		store_relaxed(word, id);
+	return likely(word) ? word : ext_find(PAGE_EXT_GROUPS, c, obj, true).word;
+}
+
+/* Of an object that stays the library's for now. false: there is no memory for the slab's words. */
+static always_inline bool group_set_word(struct cache *c, const void *obj, uint32_t id)
+{
+	uint32_t *word = group_make_word(c, obj);
+
+	if (likely(word))
+		store_relaxed(word, group_has_keys(c) ? group_key(id) : id);
 	return word;
+}
+
+/*
+ * Of an object that is the program's next. A compare and exchange, for who moves objects looks at
+ * it by one, too: either he finds this word, or it is found here that the object is about to move.
+ */
+static always_inline bool group_store_word(uint32_t *word, uint32_t value)
+{
+	uint32_t old;
+
+	do {
+		old = load_relaxed(word);
+		if (unlikely(old == GROUP_MOVES))
+			return false;
+	} while (unlikely(!cmpxchg(word, old, value)));
+	return true;
+}
+
+static always_inline enum group_added group_set_last_word(struct cache *c, const void *obj,
+							  uint32_t id)
+{
+	uint32_t *word = group_make_word(c, obj);
+
+	if (unlikely(!word))
+		return GROUP_NOT_ADDED;
+	return likely(group_store_word(word, group_has_keys(c) ? group_key(id) : id))
+		       ? GROUP_ADDED
+		       : GROUP_ABOUT_TO_MOVE;
 }
 
 #endif /* CACHE_GROUP_WORD_H */

@@ -210,7 +210,7 @@ struct cache *kmalloc_cache(size_t size)
 static void *charge(void *p, gfp_t gfp, const void *caller)
 {
 	if (likely(!(gfp & __GFP_ACCOUNT) || !group_current || !p) ||
-	    group_add(group_current, NULL, p, group_charge_of(gfp)))
+	    group_add(group_current, NULL, p, group_charge_of(gfp)) == GROUP_ADDED)
 		return p;
 	kmalloc_free(p, caller);
 	return NULL;

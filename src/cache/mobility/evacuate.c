@@ -17,7 +17,9 @@
  *   it is freed before, while, or after the     the program's function finds that out under the
  *   program's function looks at it              program's own lock, and refuses; its memory is
  *                                               there, and nobody else has it
- *   its allocation has not returned yet         the same: nothing leads to it as yet
+ *   its allocation has not returned yet         the same: nothing leads to it as yet. If it is to
+ *                                               be charged to a group after we looked, the
+ *                                               allocating thread gives it up (group_hold())
  */
 #include "base/bits.h"
 #include "cache/group/group.h"
@@ -135,10 +137,11 @@ void mobility_give_spares(struct mobility_run *r)
  * Both count for its call site and its group while it is not known which of them is freed. Before
  * the move: as soon as the program can find the new object, any thread may free it.
  */
-static void count_copy(struct mobility_run *r, const void *obj)
+static void count_copy(struct mobility_run *r, const void *obj, uint32_t group)
 {
 	profile_copy(r->c, obj, r->fresh);
-	group_copy(r->c, obj, r->fresh);
+	if (group)
+		group_copy(r->c, obj, r->fresh);
 }
 
 static void uncount_copy(struct mobility_run *r)
@@ -147,15 +150,30 @@ static void uncount_copy(struct mobility_run *r)
 	group_drop(r->c, r->fresh);
 }
 
+/* false: the program refuses, or there is no memory. */
+static bool move_to_fresh(struct mobility_run *r, void *obj)
+{
+	const struct mobility_functions *functions = &r->m->used;
+	uint32_t group;
+	bool moved;
+
+	if (!group_hold(r->c, obj, &group))
+		return false;
+	count_copy(r, obj, group);
+	moved = functions->move(obj, r->fresh, functions->arg) == 0;
+	if (!moved)
+		uncount_copy(r);
+	group_let_go(r->c, obj);
+	return moved;
+}
+
 static void move_one(struct mobility_run *r, void *obj)
 {
 	const struct mobility_functions *functions = &r->m->used;
 	struct mobility_counters *counters = &r->m->counters;
 
-	count_copy(r, obj);
-	if (functions->move(obj, r->fresh, functions->arg)) {
+	if (!move_to_fresh(r, obj)) {
 		store_relaxed(&counters->refused, counters->refused + 1);
-		uncount_copy(r);
 		return;
 	}
 	store_relaxed(&counters->moved, counters->moved + 1);
@@ -205,6 +223,31 @@ static void migrate(struct mobility_run *r, struct page *slab, struct batch *bat
 	store_relaxed(&counters->refused, counters->refused + (unsigned int)batch->nr - moved);
 }
 
+/* What has another group by now was freed, or its allocation is under way: it is left out. */
+static void hold_batch(struct mobility_run *r, struct batch *batch)
+{
+	int held = 0;
+
+	for (int i = 0; i < batch->nr; i++) {
+		void *obj = batch->objs[i];
+		uint32_t group;
+
+		if (!group_hold(r->c, obj, &group))
+			continue;
+		if (likely(group == batch->group))
+			batch->objs[held++] = obj;
+		else
+			group_let_go(r->c, obj);
+	}
+	batch->nr = held;
+}
+
+static void let_go_of_batch(struct mobility_run *r, struct batch *batch)
+{
+	while (batch->nr)
+		group_let_go(r->c, batch->objs[--batch->nr]);
+}
+
 static enum mobility_result migrate_batch(struct mobility_run *r, struct page *slab,
 					  struct batch *batch)
 {
@@ -214,10 +257,12 @@ static enum mobility_result migrate_batch(struct mobility_run *r, struct page *s
 	r->has_tried = true;
 	if (!r->ops->listed(&r->c->engine, r->node)) /* it would get a new slab */
 		return MOBILITY_NO_SPACE;
+	hold_batch(r, batch);
 	group_visit(r->c, batch->group, batch->objs, batch->nr);
-	migrate(r, slab, batch);
+	if (batch->nr)
+		migrate(r, slab, batch);
 	group_return();
-	batch->nr = 0;
+	let_go_of_batch(r, batch);
 	return MOBILITY_DONE;
 }
 

@@ -7,6 +7,7 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "debug/pages/pages.h"
+#include "debug/report/report.h"
 #include "front/array_charged.h"
 #include "unit/cache/cache_fixture.h"
 
@@ -197,6 +198,49 @@ IN_CHILD(test_without_keys)
 	cache_check_all();
 }
 
+/* What is about to move gets no group, and can be freed; what has one keeps it. */
+static void hold(slab_flags_t flags)
+{
+	struct cache *c = make("held", 64, 0, flags | SLAB_NO_MERGE);
+	uint32_t id = 7;
+	void *p;
+
+	group_enter(NULL);
+	p = get(c);
+	group_drop(c, p); /* as before its allocation returns, also with keys */
+	group_enter(handle);
+	for (int i = 0; i < 2; i++) {
+		CHILD_CHECK(group_hold(c, p, &id) == true && id == GROUP_NONE);
+		CHILD_CHECK(group_of(c, p) == GROUP_NONE);
+		CHILD_CHECK(group_add(group_current, c, p, GROUP_CHARGE) == GROUP_ABOUT_TO_MOVE);
+		CHILD_CHECK(usage() == 0);
+		if (i)
+			obj_free(c, p);
+		group_let_go(c, p);
+	}
+	p = get(c);
+	CHILD_CHECK(group_hold(c, p, &id) && id == group_current);
+	group_let_go(c, p);
+	CHILD_CHECK(group_of(c, p) == id && usage());
+	group_drop(c, p);
+	CHILD_CHECK(group_add(group_current, c, p, GROUP_CHARGE) == GROUP_ADDED);
+	obj_free(c, p);
+	cache_shrink(c);
+	CHILD_CHECK(report_counters.reports == 0);
+}
+
+IN_CHILD(test_held)
+{
+	ready();
+	enter_one();
+	hold(SLAB_ACCOUNT);
+	hold(USLAB_ACCOUNT_INLINE);
+	group_enter(NULL);
+	group_destroy(handle);
+	group_check();
+	cache_check_all();
+}
+
 /* Of pages that grow, shrink and move: what they have, each time. */
 IN_CHILD(test_resized)
 {
@@ -207,7 +251,7 @@ IN_CHILD(test_resized)
 	ready();
 	enter_one();
 	p = pages_alloc(sizes[0], sizes[0], 0, NUMA_NO_NODE, NULL, NULL);
-	CHILD_CHECK(p && group_add(group_current, NULL, p, GROUP_CHARGE));
+	CHILD_CHECK(p && group_add(group_current, NULL, p, GROUP_CHARGE) == GROUP_ADDED);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		CHILD_CHECK(group_resize_begin(&r, p, sizes[i]));
 		moved = pages_resize(p, sizes[i], NULL);
@@ -250,7 +294,7 @@ int main(void)
 		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_debugged),
 		cmocka_unit_test(test_debugged_keys), cmocka_unit_test(test_no_keys_after_debug),
 		cmocka_unit_test(test_without_keys),  cmocka_unit_test(test_resized),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_held),	      cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
