@@ -138,7 +138,7 @@ static inline uint32_t core_flags(const struct core_line *line)
 
 static inline void core_write_memory(FILE *file, uint64_t start, uint64_t size)
 {
-	static char page[4096];
+	char page[4096]; /* not static: its copy of the root would be found in the program's data */
 
 	for (uint64_t at = 0; at < size; at += sizeof(page)) {
 		struct iovec to = { page, sizeof(page) };

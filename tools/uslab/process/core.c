@@ -111,7 +111,8 @@ static int find_roots(struct core *core)
 	if (!block)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->nr_segments; i++)
-		search_data(core, &map->segment[i], block, &budget);
+		if (map->segment[i].writable) /* instructions have the number in them, too */
+			search_data(core, &map->segment[i], block, &budget);
 	free(block);
 	return 0;
 }

@@ -143,6 +143,7 @@ static void add_segment(struct core_map *map, const Elf64_Phdr *header)
 		.end = header->p_vaddr + header->p_memsz,
 		.offset = header->p_offset,
 		.dumped = MIN(header->p_filesz, header->p_memsz),
+		.writable = header->p_flags & PF_W,
 		.unwritten = !header->p_filesz && header->p_flags & PF_R,
 	};
 

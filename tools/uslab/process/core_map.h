@@ -22,6 +22,7 @@ struct core_segment {
 	uint64_t offset;
 	uint64_t dumped;
 	uint64_t there; /* of these; less where the file is truncated */
+	bool writable;
 	bool unwritten; /* memory of no file that was never written to: zero, and left out */
 };
 
