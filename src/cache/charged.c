@@ -155,8 +155,10 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 	}
 	word = group_word_of(slab, obj);
 	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
-	if (unlikely(id == GROUP_MOVES))
+	if (unlikely(id == GROUP_MOVES)) {
+		cmpxchg(word, GROUP_MOVES, GROUP_NONE);
 		id = GROUP_NONE;
+	}
 	if (keyed)
 		id = look_at_key(c, slab, obj, id);
 	if ((id || keyed) && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&

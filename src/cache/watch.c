@@ -312,15 +312,23 @@ unsigned int cache_take_watched(struct cache *c, gfp_t gfp, unsigned int nr, voi
 	return n;
 }
 
-/* Another one for an object that is about to move; if there is none, that one, of no group. */
-static void *replace_lent(const struct request *r, void *obj)
+/*
+ * What is lent cannot fail: it is charged whatever the limits are. Another one for an object that
+ * is about to move; if there is no memory for one, that one, of no group.
+ */
+static void *charge_lent(struct request *r, void *obj)
 {
-	void *other = cache_alloc_watched(r->c, r->gfp, NUMA_NO_NODE, 0, r->caller);
+	void *other;
 
-	if (unlikely(!other))
-		return obj;
-	cache_free_watched(r->c, obj, r->caller);
-	return other;
+	r->watch &= ~(unsigned int)WATCH_FAULTS;
+	while (group_add(group_current, r->c, obj, GROUP_CHARGE_FORCED) == GROUP_ABOUT_TO_MOVE) {
+		other = alloc(r);
+		if (unlikely(!other))
+			break;
+		cache_free_watched(r->c, obj, r->caller);
+		obj = other;
+	}
+	return obj;
 }
 
 /* A signal handler that interrupted this library has its object all the same, without a track. */
@@ -345,9 +353,8 @@ void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sh
 	hand_out(&r, obj);
 	instrument_leave();
 	instrument_alloc(c, obj, 0, gfp, NUMA_NO_NODE, caller);
-	if (r.watch & WATCH_GROUPS && group_for(c, gfp) && !inside && /* it is charged anyway */
-	    group_add(group_current, c, obj, GROUP_CHARGE_FORCED) == GROUP_ABOUT_TO_MOVE)
-		return replace_lent(&r, obj);
+	if (r.watch & WATCH_GROUPS && group_for(c, gfp) && !inside)
+		return charge_lent(&r, obj);
 	return obj;
 }
 

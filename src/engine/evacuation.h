@@ -56,7 +56,7 @@ struct evacuation_choice {
 	unsigned long keep;
 	unsigned long below;
 	unsigned long far;		  /* those from that page on are emptied in any case */
-	unsigned long target;		  /* that at this page is being filled, and stays */
+	const struct page *target;	  /* it is being filled, and stays; NULL: none is */
 	struct evacuation_survey *survey; /* not NULL: all stay, and are counted */
 };
 
@@ -129,7 +129,7 @@ static inline bool evacuation_takes(struct evacuation_choice *choice, const stru
 		evacuation_count(choice->survey, slab, inuse, objects, few);
 		return false;
 	}
-	if (evacuation_index(slab) == choice->target)
+	if (slab == choice->target)
 		return false;
 	if (few && choice->keep && evacuation_index(slab) < choice->below) {
 		choice->keep--;

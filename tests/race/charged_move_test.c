@@ -16,6 +16,7 @@
 #include "cache/mobility/mobility.h"
 #include "cache/object.h"
 #include "cache/profile/profile.h"
+#include "debug/report/report.h"
 #include "conformance/store.h"
 
 static const void *pending;	/* allocated, without a word so far; atomic */
@@ -71,12 +72,12 @@ static void wait_until_stored(const void *obj)
 }
 
 /* What the move is to be charged to is known now. */
-static bool hold_and_wait(struct cache *c, const void *obj, uint32_t *id)
+static uint32_t hold_and_wait(struct cache *c, const void *obj)
 {
-	bool ret = group_hold(c, obj, id);
+	uint32_t id = group_hold(c, obj);
 
 	wait_until_stored(obj);
-	return ret;
+	return id;
 }
 
 #define group_hold hold_and_wait
@@ -142,74 +143,130 @@ static void allocate_meanwhile(void *(*allocate)(void))
 	CHILD_CHECK(group_of(store.c, store.slot[0]) == group_current);
 }
 
-static void run(void *(*allocate)(void), slab_flags_t flags)
+/*
+ * With arrays: what the CPU holds of charged objects is of another group, so that each object is
+ * charged by itself; and what is free was freed by a thread in no group, and has that key.
+ */
+static void fill_arrays(struct uslab_group *mine, struct uslab_group *other)
 {
+	void *obj;
+
+	group_enter(NULL);
+	empty_store();
+	thin_out();
+	group_enter(other);
+	for (unsigned int i = 0; i < 80; i++) {
+		CHILD_CHECK((obj = obj_alloc(store.c)));
+		obj_free(store.c, obj);
+	}
+	group_enter(mine);
+}
+
+struct way {
+	void *(*allocate)(void);
+	slab_flags_t flags;
+	const struct front_ops *front;
+	size_t limit; /* of the group, while it allocates */
+};
+
+static void run(struct way way)
+{
+	struct uslab_group *mine, *other;
 	struct uslab_group_statistics stat;
-	struct uslab_group *group;
 	pthread_t thread;
 	struct cache *c;
 	int error;
 
 	ready();
-	CHILD_CHECK((group = group_create("g", 0, NULL, &error)));
-	group_enter(group);
+	if (way.flags == USLAB_ACCOUNT_INLINE && !percpu_rseq)
+		return; /* there are no keys */
+	stay_here();
+	CHILD_CHECK((mine = group_create("mine", 0, NULL, &error)));
+	CHILD_CHECK((other = group_create("other", 0, NULL, &error)));
 	c = made(&(struct cache_spec){ .name = "store",
 				       .size = 100,
-				       .flags = flags,
+				       .flags = way.flags,
 				       .ctor = store_ctor,
 				       .engine = &slub_ops,
-				       .front = &front_none_ops });
+				       .front = way.front });
+	CHILD_CHECK(group_has_keys(c) == (way.flags == USLAB_ACCOUNT_INLINE));
 	open_store(c, 400);
 	CHILD_CHECK(mobility_set_ratio(c, 100) == 0);
 	CHILD_CHECK(!pthread_create(&thread, NULL, move_all_objects, NULL));
 	for (unsigned int round = 0; round < 20; round++) {
-		empty_store();
-		thin_out();
+		fill_arrays(mine, other);
 		CHILD_CHECK((lent = lent_prefill(c, GFP_KERNEL, 1, NULL)));
-		allocate_meanwhile(allocate);
+		CHILD_CHECK(group_set_limit(mine, way.limit) == 0);
+		allocate_meanwhile(way.allocate);
+		CHILD_CHECK(group_set_limit(mine, 0) == 0);
 		lent_return(c, lent, NULL);
 	}
 	let_go(&threads_end);
 	pthread_join(thread, NULL);
 	CHILD_CHECK(met);
 	empty_store();
-	CHILD_CHECK(group_stat(group, &stat) == 0);
-	CHILD_CHECK(stat.peak && !stat.usage);
+	group_enter(NULL);
+	group_destroy(other);
+	CHILD_CHECK(group_stat(mine, &stat) == 0);
+	cache_shrink(c);
+	CHILD_CHECK(stat.peak && group_stat(mine, &stat) == 0 && !stat.usage);
 	group_check();
 	cache_check_all();
+	CHILD_CHECK(report_counters.reports == 0);
 }
 
 IN_CHILD(test_charged_by_itself)
 {
-	run(by_call, SLAB_ACCOUNT);
+	run((struct way){ by_call, SLAB_ACCOUNT, &front_none_ops, 0 });
+}
+
+IN_CHILD(test_beside_arrays)
+{
+	run((struct way){ by_call, SLAB_ACCOUNT, &front_array_ops, 0 });
 }
 
 IN_CHILD(test_with_keys)
 {
-	run(by_call, USLAB_ACCOUNT_INLINE);
+	run((struct way){ by_call, USLAB_ACCOUNT_INLINE, &front_array_ops, 0 });
 }
 
 IN_CHILD(test_watched)
 {
-	run(by_watched_call, SLAB_ACCOUNT);
+	run((struct way){ by_watched_call, SLAB_ACCOUNT, &front_none_ops, 0 });
+}
+
+IN_CHILD(test_watched_with_keys)
+{
+	run((struct way){ by_watched_call, USLAB_ACCOUNT_INLINE, &front_array_ops, 0 });
 }
 
 IN_CHILD(test_direct)
 {
-	run(by_direct_call, SLAB_ACCOUNT);
+	run((struct way){ by_direct_call, SLAB_ACCOUNT, &front_none_ops, 0 });
 }
 
 IN_CHILD(test_of_a_lent_sheaf)
 {
-	run(by_sheaf, SLAB_ACCOUNT);
+	run((struct way){ by_sheaf, SLAB_ACCOUNT, &front_none_ops, 0 });
+}
+
+/* What is lent is charged beyond the limit, also where another object has to be found. */
+IN_CHILD(test_of_a_lent_sheaf_at_a_limit)
+{
+	run((struct way){ by_sheaf, SLAB_ACCOUNT, &front_none_ops, 1 });
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_charged_by_itself), cmocka_unit_test(test_with_keys),
-		cmocka_unit_test(test_watched),		  cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_charged_by_itself),
+		cmocka_unit_test(test_beside_arrays),
+		cmocka_unit_test(test_with_keys),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_watched_with_keys),
+		cmocka_unit_test(test_direct),
 		cmocka_unit_test(test_of_a_lent_sheaf),
+		cmocka_unit_test(test_of_a_lent_sheaf_at_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,14 +64,14 @@ static void delay(void)
 #define live_read(c, slab, live) (delay(), live_read(c, slab, live), delay())
 #define live_next(live, i) (delay(), live_next(live, i))
 #define cache_free_watched(c, obj, caller) (delay(), cache_free_watched(c, obj, caller))
-static bool hold(struct cache *c, const void *obj, uint32_t *id)
+static uint32_t hold(struct cache *c, const void *obj)
 {
-	bool ret;
+	uint32_t id;
 
 	delay();
-	ret = group_hold(c, obj, id);
+	id = group_hold(c, obj);
 	delay();
-	return ret;
+	return id;
 }
 #define group_hold hold
 #define group_let_go(c, obj) (delay(), group_let_go(c, obj))

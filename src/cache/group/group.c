@@ -240,13 +240,12 @@ static struct group *create_locked(const char *name, size_t limit, struct uslab_
 
 bool group_start(void)
 {
-	bool first, done;
+	bool done;
 
 	lock_acquire(&groups_lock);
-	first = !groups_table;
-	done = !first || !make_table_locked();
+	done = groups_table || !make_table_locked();
 	lock_release(&groups_lock);
-	if (first && done)
+	if (done)
 		group_watch_all();
 	return done;
 }
@@ -256,18 +255,16 @@ struct uslab_group *group_create(const char *name, size_t limit, struct uslab_gr
 {
 	struct uslab_group *handle;
 	struct group *g;
-	bool first;
 
 	if (!is_name(name)) {
 		*error = EINVAL;
 		return NULL;
 	}
 	lock_acquire(&groups_lock);
-	first = !groups_table;
 	g = create_locked(name, limit, parent, error);
 	handle = g ? group_handle(g) : NULL;
 	lock_release(&groups_lock);
-	if (first && handle)
+	if (handle)
 		group_watch_all();
 	return handle;
 }

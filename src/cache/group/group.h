@@ -368,17 +368,19 @@ static inline void group_drop(struct cache *c, const void *p)
 }
 
 /*
- * An object of c may be about to move, and nobody frees its slab until group_let_go(). Its
- * allocation may be under way, so that it has no group as yet: it gets none meanwhile, and is not
- * handed out. *id: the number of its group. false: there is no memory; it may not move.
+ * An object of c may be about to move: c has WATCH_MOVES, and nobody frees the slab until
+ * group_let_go(). Its allocation may be under way, so that it has no group as yet: it gets none
+ * meanwhile, and is not handed out. (Unless there was no memory for the slab's words, and is now.)
+ * Returns the number of its group.
  */
-cold bool group_hold(struct cache *c, const void *p, uint32_t *id);
+cold uint32_t group_hold(struct cache *c, const void *p);
 cold void group_let_go(struct cache *c, const void *p);
 /*
  * It may be about to move to another one of c, the caller's: its group is charged for that one as
- * well, whatever the limits are, until one of both is freed. The caller holds no lock.
+ * well, whatever the limits are, until one of both is freed. The caller holds no lock. false: there
+ * is no memory for that.
  */
-cold void group_copy(struct cache *c, const void *from, const void *to);
+cold bool group_copy(struct cache *c, const void *from, const void *to);
 
 /*
  * The number of the group that an object of c is charged to, or GROUP_NONE. Another thread may
@@ -424,7 +426,8 @@ cold void group_created_locked(struct cache *c);
  * Objects of this cache may be charged from now on, each free looks. With the first group all
  * caches with SLAB_ACCOUNT, and those of heaps; others with their first object that is.
  */
-cold void group_watch(struct cache *c);
 cold void group_watch_all(void);
+/* That one. false: from now on; but an object that it has may be moved right now (group_hold()). */
+cold bool group_watch(struct cache *c);
 
 #endif /* CACHE_GROUP_H */

@@ -14,8 +14,9 @@
  * frees it, before it is anybody's again: of two that free the same object one finds it.
  *
  * Who moves objects may find one whose allocation has not returned yet. If he looks first, he
- * leaves GROUP_MOVES in the place of no number, and who allocates finds that, and takes another
- * object: nothing leads to the first one ever. Else he finds the number, and the charge moves, too.
+ * leaves GROUP_MOVES as its word, and who allocates finds that, and takes another object: nothing
+ * leads to the first one ever. Else he finds the number, and the charge moves, too. GROUP_MOVES
+ * ends when he is done, or when the object is freed: so in a child of fork(), where he is no more.
  */
 #include "base/bits.h"
 #include "cache/extension.h"
@@ -39,8 +40,8 @@ enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned
 
 	if (!ext_has_word(&place)) /* of a cache whose objects have no extensions: to nobody */
 		return place.bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
-	if (place.cache)
-		group_watch(place.cache);
+	if (place.cache && !group_watch(place.cache))
+		return GROUP_ABOUT_TO_MOVE;
 	id = group_charge(id, place.bytes, how);
 	if (id == GROUP_REFUSED)
 		return GROUP_NOT_ADDED;
@@ -62,20 +63,26 @@ void group_drop_slow(struct cache *c, const void *p)
 
 /* ---- objects that move ---- */
 
-/* Also of a cache that no object of is charged so far: the one in question may be the first. */
-bool group_hold(struct cache *c, const void *p, uint32_t *id)
+/* As a word: of no group. A free object with a key may have that key already, or none yet. */
+static uint32_t no_group(const struct ext_place *place)
 {
+	return group_word(place, GROUP_NONE);
+}
+
+/* If none is charged so far, whoever charges the first one finds WATCH_MOVES: group_watch(). */
+uint32_t group_hold(struct cache *c, const void *p)
+{
+	uint32_t id = (uint32_t)engine_group(&c->engine);
 	struct ext_place place;
 
-	*id = (uint32_t)engine_group(&c->engine);
-	if (!groups_are_known() || *id || load_relaxed(&c->flags) & SLAB_NO_OBJ_EXT)
-		return true;
+	if (id || !(load_acquire(&c->watch) & WATCH_GROUPS)) /* pairs with switch.c */
+		return id;
 	place = ext_find(PAGE_EXT_GROUPS, c, p, true);
 	if (!place.word)
-		return false;
-	cmpxchg(place.word, GROUP_NONE, GROUP_MOVES);
-	*id = group_at_place(&place);
-	return true;
+		return GROUP_NONE;
+	if (!cmpxchg(place.word, GROUP_NONE, GROUP_MOVES))
+		cmpxchg(place.word, no_group(&place), GROUP_MOVES);
+	return group_at_place(&place);
 }
 
 void group_let_go(struct cache *c, const void *p)
@@ -86,21 +93,24 @@ void group_let_go(struct cache *c, const void *p)
 		return;
 	place = ext_find(PAGE_EXT_GROUPS, c, p, false);
 	if (place.word)
-		cmpxchg(place.word, GROUP_MOVES, GROUP_NONE);
+		cmpxchg(place.word, GROUP_MOVES, no_group(&place));
 }
 
-void group_copy(struct cache *c, const void *from, const void *to)
+bool group_copy(struct cache *c, const void *from, const void *to)
 {
 	const struct ext_place old = ext_find(PAGE_EXT_GROUPS, c, from, false);
 	struct ext_place place;
 	uint32_t id;
 
 	if (!group_at_place(&old))
-		return;
+		return true; /* it was freed */
 	place = ext_find(PAGE_EXT_GROUPS, c, to, true);
-	id = place.word ? group_charge_like(&old, place.bytes) : GROUP_NONE;
+	if (!place.word)
+		return false;
+	id = group_charge_like(&old, place.bytes);
 	if (id)
 		ext_exchange(PAGE_EXT_GROUPS, &place, group_word(&place, id));
+	return true;
 }
 
 uint32_t group_of(struct cache *c, const void *p)
@@ -215,23 +225,33 @@ void group_created_locked(struct cache *c)
 		watch_locked(c);
 }
 
-void group_watch(struct cache *c)
+bool group_watch(struct cache *c)
 {
+	bool moves = false;
+
 	if (likely(load_acquire(&c->watch) & WATCH_GROUPS) || /* pairs with switch.c */
 	    load_relaxed(&c->flags) & SLAB_NO_OBJ_EXT)
-		return;
+		return true;
 	lock_acquire(&cache_lock);
-	if (!(c->watch & WATCH_GROUPS))
+	if (!(c->watch & WATCH_GROUPS)) {
+		moves = c->watch & WATCH_MOVES;
 		watch_locked(c);
+	}
 	cache_unlock();
+	return !moves;
 }
 
+/* Also who comes second waits until all are watched. */
 void group_watch_all(void)
 {
+	static bool done; /* atomic; set under cache_lock */
 	struct list_head *pos;
 
+	if (likely(load_acquire(&done))) /* pairs with the store below */
+		return;
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
 		group_created_locked(list_entry(pos, struct cache, list));
+	store_release(&done, true);
 	cache_unlock();
 }

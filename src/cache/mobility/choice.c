@@ -123,7 +123,7 @@ static bool next_walk(struct mobility_run *r)
 	}
 	round->left = r->ops->listed(&r->c->engine, round->node);
 	round->more = round->left;
-	round->target = ULONG_MAX;
+	round->target = NULL;
 	return true;
 }
 

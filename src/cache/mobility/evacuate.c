@@ -21,6 +21,8 @@
  *                                               be charged to a group after we looked, the
  *                                               allocating thread gives it up (group_hold())
  */
+#include <string.h>
+
 #include "base/bits.h"
 #include "cache/group/group.h"
 #include "cache/lent.h"
@@ -34,7 +36,8 @@
 
 /* All of one group: the program's function runs in that, and new ones are charged to it. */
 struct batch {
-	void *objs[BATCH];
+	void *objs[BATCH]; /* the program takes out what it refuses */
+	void *held[BATCH]; /* the same, while they are the program's to migrate */
 	int nr;
 	uint32_t group;
 };
@@ -97,7 +100,7 @@ static bool get_spares(struct mobility_run *r)
 				    r->grows);
 	if (!r->nr_spares)
 		return false;
-	r->m->round.target = evacuation_index(page_head_of(r->spare[r->nr_spares - 1]));
+	r->m->round.target = page_head_of(r->spare[r->nr_spares - 1]);
 	return true;
 }
 
@@ -125,8 +128,10 @@ void mobility_give_spares(struct mobility_run *r)
 		cache_free_watched(r->c, r->fresh, __builtin_return_address(0));
 	r->fresh = NULL;
 	instrument_enter();
-	if (r->nr_spares)
+	if (r->nr_spares) {
+		r->m->round.target = page_head_of(r->spare[r->nr_spares - 1]);
 		r->c->engine.ops->flush(&r->c->engine, r->spare, r->nr_spares);
+	}
 	instrument_leave();
 	r->nr_spares = 0;
 }
@@ -135,13 +140,13 @@ void mobility_give_spares(struct mobility_run *r)
 
 /*
  * Both count for its call site and its group while it is not known which of them is freed. Before
- * the move: as soon as the program can find the new object, any thread may free it.
+ * the move: as soon as the program can find the new object, any thread may free it. false: there is
+ * no memory for that.
  */
-static void count_copy(struct mobility_run *r, const void *obj, uint32_t group)
+static bool count_copy(struct mobility_run *r, const void *obj, uint32_t group)
 {
 	profile_copy(r->c, obj, r->fresh);
-	if (group)
-		group_copy(r->c, obj, r->fresh);
+	return !group || group_copy(r->c, obj, r->fresh);
 }
 
 static void uncount_copy(struct mobility_run *r)
@@ -154,13 +159,10 @@ static void uncount_copy(struct mobility_run *r)
 static bool move_to_fresh(struct mobility_run *r, void *obj)
 {
 	const struct mobility_functions *functions = &r->m->used;
-	uint32_t group;
-	bool moved;
+	uint32_t group = group_hold(r->c, obj);
+	bool moved = count_copy(r, obj, group) &&
+		     functions->move(obj, r->fresh, functions->arg) == 0;
 
-	if (!group_hold(r->c, obj, &group))
-		return false;
-	count_copy(r, obj, group);
-	moved = functions->move(obj, r->fresh, functions->arg) == 0;
 	if (!moved)
 		uncount_copy(r);
 	group_let_go(r->c, obj);
@@ -230,22 +232,20 @@ static void hold_batch(struct mobility_run *r, struct batch *batch)
 
 	for (int i = 0; i < batch->nr; i++) {
 		void *obj = batch->objs[i];
-		uint32_t group;
 
-		if (!group_hold(r->c, obj, &group))
-			continue;
-		if (likely(group == batch->group))
+		if (likely(group_hold(r->c, obj) == batch->group))
 			batch->objs[held++] = obj;
 		else
 			group_let_go(r->c, obj);
 	}
 	batch->nr = held;
+	memcpy(batch->held, batch->objs, (size_t)held * sizeof(*batch->held));
 }
 
 static void let_go_of_batch(struct mobility_run *r, struct batch *batch)
 {
 	while (batch->nr)
-		group_let_go(r->c, batch->objs[--batch->nr]);
+		group_let_go(r->c, batch->held[--batch->nr]);
 }
 
 static enum mobility_result migrate_batch(struct mobility_run *r, struct page *slab,

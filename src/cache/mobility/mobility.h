@@ -54,9 +54,9 @@ struct mobility_round {
 	unsigned long keep; /* see struct evacuation_choice */
 	unsigned long below;
 	unsigned long far;
-	unsigned long leaving; /* pages of slabs that are to be emptied, as far was set */
-	bool low;	       /* all objects go to slabs below that page, also to new ones */
-	unsigned long target;  /* page of the slab that objects went to last; ULONG_MAX: none */
+	unsigned long leaving;	   /* pages of slabs that are to be emptied, as far was set */
+	bool low;		   /* all objects go to slabs below that page, also to new ones */
+	const struct page *target; /* the slab that objects went to last; maybe freed; or NULL */
 	struct evacuation_survey survey;
 	bool purges; /* they were looked at; what was freed is to be purged */
 };

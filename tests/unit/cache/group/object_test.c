@@ -202,26 +202,27 @@ IN_CHILD(test_without_keys)
 static void hold(slab_flags_t flags)
 {
 	struct cache *c = make("held", 64, 0, flags | SLAB_NO_MERGE);
-	uint32_t id = 7;
 	void *p;
 
 	group_enter(NULL);
 	p = get(c);
-	group_drop(c, p); /* as before its allocation returns, also with keys */
 	group_enter(handle);
-	for (int i = 0; i < 2; i++) {
-		CHILD_CHECK(group_hold(c, p, &id) == true && id == GROUP_NONE);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			group_drop(c, p); /* also without a key */
+		CHILD_CHECK(group_hold(c, p) == GROUP_NONE);
 		CHILD_CHECK(group_of(c, p) == GROUP_NONE);
 		CHILD_CHECK(group_add(group_current, c, p, GROUP_CHARGE) == GROUP_ABOUT_TO_MOVE);
 		CHILD_CHECK(usage() == 0);
-		if (i)
-			obj_free(c, p);
-		group_let_go(c, p);
+		if (i == 2)
+			obj_free(c, p); /* which ends it */
+		else
+			group_let_go(c, p);
 	}
 	p = get(c);
-	CHILD_CHECK(group_hold(c, p, &id) && id == group_current);
+	CHILD_CHECK(group_hold(c, p) == group_current);
 	group_let_go(c, p);
-	CHILD_CHECK(group_of(c, p) == id && usage());
+	CHILD_CHECK(group_of(c, p) == group_current && usage());
 	group_drop(c, p);
 	CHILD_CHECK(group_add(group_current, c, p, GROUP_CHARGE) == GROUP_ADDED);
 	obj_free(c, p);

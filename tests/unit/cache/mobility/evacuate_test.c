@@ -227,6 +227,88 @@ IN_CHILD(test_charged_migrates)
 	check_moves_charged();
 }
 
+/* All objects are freed, and as many are allocated in group 0: each is charged. */
+static void check_chargeable(void)
+{
+	empty_store();
+	group_enter(group[0]);
+	for (unsigned int i = 0; i < store.nr; i++)
+		put(i);
+	group_enter(NULL);
+	CHILD_CHECK(usage(0) == store.nr * (size_t)store.c->engine.size && !usage(1));
+	empty_store();
+	CHILD_CHECK(!usage(0));
+	cache_check_all();
+}
+
+static void *take_all_out(struct kmem_cache *s, void **objs, int nr)
+{
+	isolate(s, objs, nr);
+	for (int i = 0; i < nr; i++)
+		objs[i] = NULL;
+	return NULL;
+}
+
+static void migrate_nothing(struct kmem_cache *s, void **objs, int nr, int node, void *private)
+{
+	(void)s, (void)node, (void)private;
+	for (int i = 0; i < nr; i++)
+		CHILD_CHECK(!objs[i]);
+}
+
+/* What the program refuses is as it was. */
+IN_CHILD(test_refused_by_isolate)
+{
+	const struct mobility_functions functions = { .isolate = take_all_out,
+						      .migrate = migrate_nothing };
+
+	ready();
+	fill_charged(&slub_ops);
+	CHILD_CHECK(mobility_set(store.c, &functions) == 0);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0);
+	CHILD_CHECK(!counters().defrag_moved);
+	check_chargeable();
+}
+
+static unsigned int forks;
+
+static void *fork_here(void *arg)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		check_chargeable();
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(child, &status, 0) == child && !status);
+	return arg;
+}
+
+/* Another thread forks, while objects of no group are held. */
+static void migrate_beside_fork(struct kmem_cache *s, void **objs, int nr, int node, void *private)
+{
+	pthread_t thread;
+
+	if (!group_current && !forks++) {
+		CHILD_CHECK(!pthread_create(&thread, NULL, fork_here, NULL));
+		pthread_join(thread, NULL);
+	}
+	migrate(s, objs, nr, node, private);
+}
+
+IN_CHILD(test_forked_while_held)
+{
+	const struct mobility_functions functions = { .isolate = isolate,
+						      .migrate = migrate_beside_fork };
+
+	ready();
+	fill_charged(&slub_ops);
+	CHILD_CHECK(mobility_set(store.c, &functions) == 0);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0 && forks);
+	check_chargeable();
+}
+
 static pid_t forked = -1; /* by migrate_forks(): there is one child */
 
 static void migrate_forks(struct kmem_cache *s, void **objs, int nr, int node, void *private)
@@ -311,6 +393,8 @@ int main(void)
 		cmocka_unit_test(test_profiled),
 		cmocka_unit_test(test_charged),
 		cmocka_unit_test(test_charged_migrates),
+		cmocka_unit_test(test_refused_by_isolate),
+		cmocka_unit_test(test_forked_while_held),
 		cmocka_unit_test(test_charged_forked),
 		cmocka_unit_test(test_charged_to_the_dead),
 	};
