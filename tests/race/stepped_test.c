@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/stepped_test.c - every engine with every front, with a signal after
- * each of their instructions
+ * race/stepped_test.c - every engine, and every front, with a signal after each of their
+ * instructions; with USLAB_TEST_ALL=1 each with each
  *
  * ctest: timeout=300
  *
@@ -143,7 +143,7 @@ static void stepped(const struct pair *pair)
 int main(int argc, char **argv)
 {
 	/* on made-up CPUs there is no rseq */
-	static const struct body bodies[] = { { "stepped", stepped, false, true }, { 0 } };
+	static const struct body bodies[] = { { "stepped", stepped, false, true, true }, { 0 } };
 
 	if (!stepped_is_possible())
 		return TEST_SKIPPED;

@@ -46,6 +46,12 @@ static void begin(uint32_t mean, uint64_t until)
 	store_relaxed(&malloc_hot.size_limit, 0);
 }
 
+/* What a sampled object stands for, with that mean. */
+static double weight_at(uint32_t mean)
+{
+	return -1 / expm1(-ldexp(SAMPLING_BYTES(SIZE), -(int)mean));
+}
+
 /* What the object stands for; 0: it was not sampled. */
 static double weight(void *p)
 {
@@ -58,19 +64,21 @@ static double weight(void *p)
 	sample = debug_track(slab->layout, p, TRACK_ALLOC)->sample;
 	CHILD_CHECK(DEBUG_SAMPLE_MEAN(sample) >= CONTROL_SAMPLING_MIN);
 	CHILD_CHECK(DEBUG_SAMPLE_BYTES(sample) == SAMPLING_BYTES(SIZE));
-	return -1 / expm1(-ldexp(DEBUG_SAMPLE_BYTES(sample), -(int)DEBUG_SAMPLE_MEAN(sample)));
+	return weight_at(DEBUG_SAMPLE_MEAN(sample));
 }
 
 struct sum {
 	double sum, variance;
 };
 
+/*
+ * The variance is that of all objects, sampled or not: on a fast machine the mean is soon so large
+ * that few are, and what few samples say of it is little.
+ */
 static void add(struct sum *sum, void *p)
 {
-	double w = weight(p);
-
-	sum->sum += w;
-	sum->variance += w > 0 ? w * (w - 1) : 0;
+	sum->sum += weight(p);
+	sum->variance += weight_at(load_relaxed(&control.sample_mean)) - 1;
 	give(p);
 }
 
