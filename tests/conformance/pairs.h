@@ -143,9 +143,10 @@ struct body {
 	void (*body)(const struct pair *pair);
 	bool real;    /* on this machine's CPUs */
 	bool made_up; /* on eight CPUs of four nodes */
-	/* Each engine, and each front, not each with each; but with USLAB_TEST_ALL=1. */
-	bool each_once;
 };
+
+/* Each engine, and each front, not each with each; but with USLAB_TEST_ALL=1. */
+static bool pairs_each_once;
 
 static bool switch_no_more;
 
@@ -261,7 +262,7 @@ static inline bool is_left_out(const struct engine_ops *engine, const struct fro
 {
 	if (!has_something_to_see(body->name))
 		return true;
-	return body->each_once && engine != &slub_ops && front != &front_array_ops &&
+	return pairs_each_once && engine != &slub_ops && front != &front_array_ops &&
 	       !getenv("USLAB_TEST_ALL");
 }
 

@@ -128,7 +128,7 @@ static void stepped(const struct pair *pair)
 
 int main(int argc, char **argv)
 {
-	static const struct body bodies[] = { { "stepped", stepped, false, true, true }, { 0 } };
+	static const struct body bodies[] = { { "stepped", stepped, false, true }, { 0 } };
 	const char *handlers = getenv("USLAB_TEST_STEPS");
 	int ret;
 
@@ -146,6 +146,7 @@ int main(int argc, char **argv)
 		      0);
 	if (totals == MAP_FAILED)
 		return 1;
+	pairs_each_once = true;
 	ret = pairs_main(argc, argv, "nolock", bodies);
 	printf("%lu handlers called kmalloc_nolock(), %lu of them where a lock was held; %lu and "
 	       "%lu got memory, %lu NULL; %lu frees were deferred, %lu objects lost\n",
