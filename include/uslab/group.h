@@ -61,7 +61,9 @@ USLAB_API void uslab_group_destroy(struct uslab_group *group);
  * of fork() is in the group that its parent's thread was in. If the group was destroyed, the thread
  * is in the next one above, or in none; if there never was such a one, or its number is another's
  * by now, in none, and the former is said on standard error. Signal handlers may call this once the
- * thread has entered some group outside of one; what they enter they have to leave.
+ * thread has entered some group outside of one; what they enter they have to leave. (Where one
+ * interrupts an allocation, and the group is destroyed by another thread at the same time, what is
+ * allocated may be charged to a group that was made meanwhile.)
  */
 USLAB_API struct uslab_group *uslab_group_enter(struct uslab_group *group);
 

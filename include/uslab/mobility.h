@@ -52,7 +52,8 @@ typedef void *(*kmem_cache_isolate_func)(struct kmem_cache *s, void **objs, int 
  * For each object: allocates another one (kmem_cache_alloc_node()), copies, has everything that
  * leads to the old one lead to the new one, and frees the old one; or leaves it. Lets go of what
  * was pinned. The last argument is what kmem_cache_isolate_func returned, or NULL. All of @objs are
- * charged to one accounting group (<uslab/group.h>), or to none, and so is what it allocates.
+ * charged to one accounting group (<uslab/group.h>), or to none, and so is what it allocates (of a
+ * cache without SLAB_ACCOUNT: with __GFP_ACCOUNT).
  */
 typedef void (*kmem_cache_migrate_func)(struct kmem_cache *s, void **objs, int nr, int node,
 					void *);

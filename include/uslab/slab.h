@@ -359,7 +359,7 @@ enum slab_array_mode {
 	SLAB_ARRAY_LOCAL = 4,
 	/* single allocations, so that fewer than wanted means out of memory */
 	SLAB_ARRAY_FULL = 8,
-	SLAB_ARRAY_ALL = 15,
+	SLAB_ARRAY_ALL = 15
 };
 
 /**
@@ -420,7 +420,7 @@ USLAB_API int kmem_cache_refill_sheaf(struct kmem_cache *s, gfp_t gfp, struct sl
 
 /**
  * kmem_cache_alloc_from_sheaf - allocate an object of a lent sheaf (kernel: since 6.18)
- * @gfp: __GFP_ZERO counts, nothing else
+ * @gfp: __GFP_ZERO and __GFP_ACCOUNT count, nothing else
  *
  * Never fails as long as the sheaf holds an object: no memory is asked for, failslab is not asked,
  * and no lock is taken but for debug flags and guarded pages, so that it serves also in any signal

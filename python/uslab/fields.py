@@ -172,6 +172,12 @@ class Flags:
     skip_kfence: bool
     """no objects beside guard pages"""
 
+    account: bool
+    """each object is charged to the group of its thread"""
+
+    account_inline: bool
+    """objects have keys, for charged hits inline"""
+
 
 @dataclass(frozen=True)
 class Stats:

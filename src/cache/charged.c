@@ -32,7 +32,10 @@ static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 	return cache_take_plain(c, gfp, node);
 }
 
-/* It is charged to that group: no longer. If it is about to move, another one is. */
+/*
+ * What was charged for an object that gets no word is taken back, and the object, if any, freed. If
+ * it was about to move another one is allocated.
+ */
 static cold void *without_word(struct cache *c, uint32_t id, void *obj, gfp_t gfp, int node,
 			       enum group_added added)
 {

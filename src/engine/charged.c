@@ -45,9 +45,13 @@ void engine_uncharge(const struct engine *e, unsigned int n)
 static unsigned int charge_most(const struct engine *e, unsigned long group, unsigned int want,
 				bool forced)
 {
-	while (want && !engine_charges->charge(group, want * (size_t)e->size, false))
-		want /= 2;
-	return want || (forced && engine_charges->charge(group, e->size, true)) ? MAX(want, 1u) : 0;
+	const enum engine_charge_how how = forced ? ENGINE_CHARGE_FORCED : ENGINE_CHARGE_ONE;
+
+	for (; want > 1; want /= 2)
+		if (likely(engine_charges->charge(group, want * (size_t)e->size,
+						  ENGINE_CHARGE_MANY)))
+			return want;
+	return want && engine_charges->charge(group, e->size, how);
 }
 
 struct engine_charge engine_charge_begin(struct engine *e, unsigned int want, bool forced)

@@ -37,10 +37,16 @@ struct engine_group {
 
 extern struct engine_group engine_groups[USLAB_NR_HANDLES];
 
+enum engine_charge_how {
+	ENGINE_CHARGE_MANY,   /* objects, of which some are for others */
+	ENGINE_CHARGE_ONE,    /* the one that is asked for */
+	ENGINE_CHARGE_FORCED, /* the same, whatever the limits are */
+};
+
 /* Set by the floor above before there is a cache with a group. */
 struct engine_charges {
 	/* false: a limit of the group, or of one above it, does not leave so many bytes. */
-	bool (*charge)(unsigned long group, size_t bytes, bool forced);
+	bool (*charge)(unsigned long group, size_t bytes, enum engine_charge_how how);
 	void (*uncharge)(unsigned long group, size_t bytes);
 };
 

@@ -106,7 +106,7 @@ static always_inline void *copy_of(const void *p, size_t old, size_t size, const
 	return copy;
 }
 
-static void *move(void *p, size_t old, size_t size, const void *caller)
+static void *move_as_any(void *p, size_t old, size_t size, const void *caller)
 {
 	void *moved = copy_of(p, old, size, caller);
 
@@ -114,6 +114,19 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 		return size <= old ? p : NULL;
 	if (unlikely(!malloc_hot_free(p)))
 		free_slow(p, caller);
+	return moved;
+}
+
+/* A smaller block has room in the group where the larger one has. */
+static void *move(void *p, size_t old, size_t size, const void *caller)
+{
+	void *moved;
+
+	if (likely(!group_current) || size >= old || unlikely(!lock_is_plain()))
+		return move_as_any(p, old, size, caller);
+	group_replace_begin();
+	moved = move_as_any(p, old, size, caller);
+	group_replace_end();
 	return moved;
 }
 
@@ -153,11 +166,14 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 		return stays ? p : move(p, old, size, caller);
 	if (may_stay(old, size))
 		return p;
-	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
-		resized = resize_run(p, size, caller, &refused);
-		if (resized || refused)
-			return resized ? resized : no_memory();
-	}
+	if (old <= MALLOC_MAX_SMALL || size > PTRDIFF_MAX)
+		return move(p, old, size, caller);
+	/* what becomes an object is cut first: at a limit that makes room for the object */
+	resized = resize_run(p, MAX(size, MALLOC_MAX_SMALL + 1), caller, &refused);
+	if (size <= MALLOC_MAX_SMALL && resized)
+		return move(resized, malloc_block_size(resized), size, caller);
+	if (resized || refused)
+		return resized ? resized : no_memory();
 	return move(p, old, size, caller);
 }
 

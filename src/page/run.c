@@ -281,6 +281,17 @@ void *run_resize(void *p, size_t new_size, bool may_move)
 	return p;
 }
 
+bool run_cut(void *p, size_t size)
+{
+	struct page *page = run_head(p);
+	unsigned long nr_pages = pages_for(size);
+
+	if (!page || nr_pages >= page->nr_pages)
+		return false;
+	shrink_run(page, nr_pages);
+	return true;
+}
+
 void run_stats(struct run_stats *stats)
 {
 	stats->count = load_relaxed(&run_counters.count) + large_count();

@@ -7,8 +7,8 @@
  * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
- * Flow:       called by debug/pages/pages.c, debug/pages/pages.h and engine/slob/block.c; calls
- *             buddy.c, large.c.
+ * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h and
+ *             engine/slob/block.c; calls buddy.c, large.c.
  */
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H
@@ -73,6 +73,8 @@ bool run_discard(void *p);
  * NULL: not possible that way, old block untouched.
  */
 void *run_resize(void *p, size_t new_size, bool may_move);
+/* Gives back what it has beyond size bytes, in whole pages. false: nothing, or it is a mapping. */
+bool run_cut(void *p, size_t size);
 
 void run_stats(struct run_stats *stats);
 

@@ -48,9 +48,9 @@ static void inject(int step)
 	delay[step] = 0;
 }
 
-static bool charge(unsigned long group, size_t bytes, bool forced)
+static bool charge(unsigned long group, size_t bytes, enum engine_charge_how how)
 {
-	(void)forced;
+	(void)how;
 	CHILD_CHECK(group && group <= GROUPS);
 	fetch_add(&balance[group], (long)bytes);
 	return true;

@@ -5,10 +5,10 @@
  *
  * ctest: timeout=300
  *
- * Every engine, and every front; with USLAB_TEST_ALL=1 each with each. The handler is met by misses,
- * flushes, new slabs and empty ones, shrinking, by calls of its own kind, and by what is deferred.
- * Nobody may wait, and no object may be lost, or be given out twice. USLAB_TEST_STEPS=N has it go on
- * until at least N handlers have run (scripts/soak nolock).
+ * Every engine, and every front; with USLAB_TEST_ALL=1 each with each. The handler is met by
+ * misses, flushes, new slabs and empty ones, shrinking, by calls of its own kind, and by what is
+ * deferred. Nobody may wait, and no object may be lost, or be given out twice. USLAB_TEST_STEPS=N
+ * has it go on until at least N handlers have run (scripts/soak nolock).
  */
 #include <sys/mman.h>
 

@@ -226,7 +226,11 @@ class Groups(InFolder):
     def test_keys(self):
         pid = self.start(KEYED, r"6400 896|5600 840")  # with keys; or where there are no sequences
         groups = json.loads(self.info(pid, "--groups", "--json"))["groups"]
-        self.assertIn([group["usage"] for group in groups], ([6400, 896], [5600, 840]))
+        usage = [group["usage"] for group in groups]
+        self.assertIn(usage, ([6400, 896], [5600, 840]))
+        flags = {cache["name"]: cache["flags"] for cache in json.loads(self.info(pid, "--json"))["caches"]}
+        self.assertTrue(flags["keyed"]["account"] and flags["other"]["account"])
+        self.assertEqual([flags[name]["account_inline"] for name in ("keyed", "other")], 2 * [usage == [6400, 896]])
 
     def test_info(self):
         pid = self.start()

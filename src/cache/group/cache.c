@@ -229,7 +229,7 @@ enum group_room group_make_room(struct cache *c)
 
 	if (group >= GROUPS_MAX) /* it changes */
 		return GROUP_HAS_ROOM;
-	if (group_charge_objects(id, bytes, false)) {
+	if (group_charge_objects(id, bytes, ENGINE_CHARGE_ONE)) {
 		group_uncharge_objects(id, bytes);
 		return GROUP_HAS_ROOM;
 	}

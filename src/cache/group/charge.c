@@ -10,8 +10,8 @@
  *             a program frees twice. A stock is never that of a dying group.
  * Locks:      the stock's lock for all steps here but those of charge_hit.h, so that fork finds no
  *             usage half changed; nothing is taken under it.
- * Flow:       called by array.c, cache.c, object.c, cache/charged.c and group.c; calls array.c,
- *             cache.c, front/percpu.c.
+ * Flow:       called by array.c, cache.c, object.c, cache/charged.c, group.c and malloc/resize.c;
+ *             calls array.c, cache.c, front/percpu.c.
  *
  * A stock's word has number and bytes of a group. Who changes the word of CPU c:
  *
@@ -285,6 +285,15 @@ uint32_t group_charge_slow(uint32_t id, size_t bytes, unsigned int how)
 	return GROUP_REFUSED;
 }
 
+void group_replace_end(void)
+{
+	struct group *g = group_current ? group_at(group_current) : NULL;
+
+	group_visits = false;
+	if (g && unlikely(group_is_over(g)))
+		group_drain_all(g, 0);
+}
+
 void group_uncharge_slow(uint32_t id, size_t bytes)
 {
 	int cpu;
@@ -341,7 +350,7 @@ static bool lock_stock(struct group_stock *stock)
 	return true;
 }
 
-bool group_charge_objects(unsigned long id, size_t bytes, bool forced)
+bool group_charge_objects(unsigned long id, size_t bytes, enum engine_charge_how how)
 {
 	struct group_stock *stock;
 	struct group *met;
@@ -352,7 +361,8 @@ bool group_charge_objects(unsigned long id, size_t bytes, bool forced)
 		return true;
 	stock = stock_of(&cpu);
 	locked = lock_stock(stock);
-	met = charge(group_at((uint32_t)id), bytes, forced || group_visits);
+	met = charge(group_at((uint32_t)id), bytes,
+		     how == ENGINE_CHARGE_FORCED || (how == ENGINE_CHARGE_ONE && group_visits));
 	if (locked)
 		lock_release(&stock->lock);
 	return !met;

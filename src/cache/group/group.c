@@ -398,18 +398,20 @@ void group_use_numbers(uint32_t id, const unsigned char *numbers)
 		group_numbers = group_no_numbers;
 }
 
-void group_go_to(uint32_t id)
+uint32_t group_go_to(uint32_t id)
 {
 	const unsigned char *numbers = group_numbers_outside;
+	uint32_t old;
 
 	if (id)
 		numbers = load_acquire(&group_at(id)->numbers); /* pairs with own.c */
 	group_numbers = group_no_numbers;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	group_set_current(id);
+	old = group_set_current(id);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (numbers)
 		group_use_numbers(id, numbers);
+	return old;
 }
 
 struct uslab_group *group_enter(struct uslab_group *handle)
@@ -427,7 +429,7 @@ struct uslab_group *group_enter(struct uslab_group *handle)
 		os_say("uslab_group_enter: no such group");
 	else if (ret && ret != -ENOENT)
 		os_say("uslab_group_enter: no memory for the end of the thread");
-	group_go_to(g && !ret ? g->id : GROUP_NONE);
+	old = group_go_to(g && !ret ? g->id : GROUP_NONE); /* a handler may have changed it */
 	if (old)
 		group_leave(old);
 	return previous;

@@ -121,11 +121,22 @@ static inline bool groups_are_known(void)
 
 /* The number of the group that this thread is in, or GROUP_NONE. */
 extern __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
-/* This thread is in that group from now on, for all that asks. */
-static inline void group_set_current(uint32_t id)
+/*
+ * This thread is in that group from now on, for all that asks. Returns the one that it was in. A
+ * handler that comes meanwhile enters others, and leaves them: it may go back to the next one above
+ * the one that it found, if that was destroyed. So the number is exchanged, and the key follows it
+ * until they are the same.
+ */
+static inline uint32_t group_set_current(uint32_t id)
 {
-	group_current = id;
-	uslab_group_key = group_owner(id);
+	uint32_t old = xchg(&group_current, id);
+
+	do {
+		id = load_relaxed(&group_current);
+		store_relaxed(&uslab_group_key, group_owner(id));
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (unlikely(load_relaxed(&group_current) != id));
+	return old;
 }
 
 /* While it visits another (group_visit()): the one that it returns to, or GROUP_NONE. */
@@ -182,8 +193,11 @@ bool group_count_like(const struct ext_place *place, uint32_t id);
 void group_count(uint32_t id);
 /* It is so no longer. */
 void group_leave(uint32_t id);
-/* This thread allocates for that group from now on, in which it is counted, or for none. */
-void group_go_to(uint32_t id);
+/*
+ * This thread allocates for that group from now on, in which it is counted, or for none. Returns
+ * the one before, in which it is still counted.
+ */
+uint32_t group_go_to(uint32_t id);
 /* group_numbers are these, unless the thread is in another group by now. */
 void group_use_numbers(uint32_t id, const unsigned char *numbers);
 /*
@@ -296,7 +310,7 @@ void group_arrays_each_lock(void (*act)(struct lock *l));
  * Objects of a cache of the group of that number: bytes are charged to it, also when it was
  * destroyed. false: a limit is met. In any context; any lock but stocks' may be held.
  */
-bool group_charge_objects(unsigned long id, size_t bytes, bool forced);
+bool group_charge_objects(unsigned long id, size_t bytes, enum engine_charge_how how);
 void group_uncharge_objects(unsigned long id, size_t bytes);
 
 /* ---- cache.c: caches that belong to a group ---- */
@@ -405,7 +419,17 @@ struct group_resize {
 	size_t charged; /* bytes */
 };
 bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes);
-void group_resize_end(const struct group_resize *r, const void *p);
+void group_resize_end(const struct group_resize *r, void *p);
+
+/*
+ * Between these this thread, which is in a group and visits none, allocates one block, and frees
+ * one that is larger: the charge is forced. What CPUs keep goes back if that went over a limit.
+ */
+static inline void group_replace_begin(void)
+{
+	group_visits = true;
+}
+void group_replace_end(void);
 
 /* Do objects of c have keys, in their plain slabs? */
 static inline bool group_has_keys(const struct cache *c)

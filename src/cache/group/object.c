@@ -131,8 +131,7 @@ uint32_t group_of(struct cache *c, const void *p)
  */
 void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 {
-	group_own = group_current;
-	group_set_current(GROUP_NONE);
+	group_own = group_set_current(GROUP_NONE);
 	group_numbers = group_no_numbers;
 	group_visits = true;
 	if (id && id == engine_group(&c->engine)) { /* which has the cache, and so stays */
@@ -150,9 +149,8 @@ void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 
 void group_return(void)
 {
-	uint32_t visited = group_current;
+	uint32_t visited = group_go_to(group_own); /* first: a handler may allocate in between */
 
-	group_go_to(group_own); /* first: a handler may allocate in between */
 	if (visited)
 		group_leave(visited);
 	group_own = GROUP_NONE;
@@ -161,7 +159,7 @@ void group_return(void)
 
 /* ---- resized blocks ---- */
 
-/* The word is taken out while the block may move. */
+/* The word is taken out while the block may move. It gets whole pages. */
 bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
 {
 	struct ext_place place = ext_find(PAGE_EXT_GROUPS, NULL, p, false);
@@ -170,6 +168,7 @@ bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
 	r->charged = place.bytes;
 	if (!r->id || bytes <= r->charged)
 		return true;
+	bytes = ALIGN_UP(bytes, PAGE_SIZE);
 	if (group_charge_slow(r->id, bytes - r->charged, GROUP_CHARGE_MORE) == GROUP_REFUSED) {
 		ext_exchange(PAGE_EXT_GROUPS, &place, r->id);
 		return false;
@@ -178,16 +177,31 @@ bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
 	return true;
 }
 
-void group_resize_end(const struct group_resize *r, const void *p)
+/*
+ * It got more than was asked for, to grow next time: that is charged as well, or given back. Blocks
+ * with records may have red zones beside it, and keep these.
+ */
+static void charge_slack(const struct group_resize *r, void *p, struct ext_place *place)
+{
+	size_t more = place->bytes - r->charged;
+
+	if (group_charge_ahead(r->id, more))
+		return;
+	if (!blocks_are_known() && run_cut(p, r->charged))
+		place->bytes = r->charged;
+	else
+		group_charge_slow(r->id, more, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
+}
+
+void group_resize_end(const struct group_resize *r, void *p)
 {
 	struct ext_place place;
 
 	if (!r->id)
 		return;
 	place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
-	if (place.bytes > r->charged) /* it got more than was asked for */
-		group_charge_slow(r->id, place.bytes - r->charged,
-				  GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
+	if (place.bytes > r->charged)
+		charge_slack(r, p, &place);
 	else if (place.bytes < r->charged)
 		group_uncharge(r->id, r->charged - place.bytes);
 	if (ext_has_word(&place))

@@ -6,7 +6,7 @@
  * Data:       none.
  * Invariants: the floors are ready before there is a group.
  * Locks:      none.
- * Flow:       called by programs; calls group.c, init.c, os/symbol/symbol.c.
+ * Flow:       called by programs; calls group.c, init.c, os/symbol/symbol.c, page/nested.c.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "cache/group/group.h"
 #include "os/process/say.h"
+#include "page/nested.h"
 #include "os/symbol/symbol.h"
 
 /* A copy of the library that is loaded after this one has groups of its own, which nobody makes. */
@@ -40,8 +41,16 @@ USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,
 	return group;
 }
 
+/* What handlers freed is not in use, also where their threads have ended since. */
+static void settle(void)
+{
+	if (!nested_call())
+		nested_settle();
+}
+
 USLAB_API void uslab_group_destroy(struct uslab_group *group)
 {
+	settle();
 	group_destroy(group);
 }
 
@@ -61,6 +70,7 @@ USLAB_API size_t uslab_group_usage(struct uslab_group *group)
 {
 	struct uslab_group_statistics stat;
 
+	settle();
 	return group_stat(group, &stat) ? 0 : stat.usage;
 }
 
@@ -87,6 +97,7 @@ USLAB_API int uslab_group_stat(struct uslab_group *group, struct uslab_group_sta
 
 	if (size < STAT_FIRST)
 		return -EINVAL;
+	settle();
 	ret = group_stat(group, &all);
 	if (ret)
 		return ret;

@@ -22,10 +22,10 @@ static unsigned int asked;
 static size_t room, charged_bytes;
 static bool frees; /* try_free does */
 
-static bool charge(unsigned long group, size_t bytes, bool forced)
+static bool charge(unsigned long group, size_t bytes, enum engine_charge_how how)
 {
 	assert_int_equal(group, 3);
-	if (!forced && charged_bytes + bytes > room)
+	if (how != ENGINE_CHARGE_FORCED && charged_bytes + bytes > room)
 		return false;
 	charged_bytes += bytes;
 	return true;

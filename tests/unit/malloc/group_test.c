@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/bits.h"
 #include "cache/group/group.h"
 #include "child.h"
 #include "front/percpu.h"
@@ -125,6 +126,63 @@ IN_CHILD(test_refused_once)
 	give(p);
 }
 
+static void check_at_limit(struct uslab_group *g, size_t limit)
+{
+	CHILD_CHECK(uslab_group_usage(g) <= limit);
+}
+
+/* Whoever gets smaller has room, also at the limit, and gives back what that takes less. */
+IN_CHILD(test_smaller_at_limit)
+{
+	static const size_t sizes[] = { 3 << 20, 300000, 40000, 30000, 6000, 900 };
+	void *(*volatile resize)(void *, size_t) = realloc;
+	struct uslab_group_statistics before = { .size = sizeof(before) }, after = before;
+	struct uslab_group *g = uslab_group_create("g", 8 << 20, NULL);
+	void *fill[1024];
+	unsigned int n = 0;
+	char *p;
+
+	uslab_group_enter(g);
+	p = alloc(4 << 20);
+	CHILD_CHECK(p);
+	memset(p, 5, 900);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		while (n < ARRAY_SIZE(fill) && (fill[n] = alloc(i < 2 ? 30000 : 2000)))
+			n++;
+		CHILD_CHECK(uslab_group_stat(g, &before) == 0 && before.usage <= 8 << 20);
+		p = resize(p, sizes[i]);
+		CHILD_CHECK(p && p[0] == 5 && p[899] == 5);
+		CHILD_CHECK(malloc_usable_size(p) < 2 * sizes[i] + PAGE_SIZE);
+		CHILD_CHECK(uslab_group_stat(g, &after) == 0 && after.usage < before.usage);
+		CHILD_CHECK(after.failed == before.failed);
+	}
+	while (n)
+		give(fill[--n]);
+	give(p);
+	CHILD_CHECK(uslab_group_usage(g) == 0);
+}
+
+/* What moves to where it can grow gets more than is asked for: not beyond the limit. */
+IN_CHILD(test_grows_within_limit)
+{
+	void *(*volatile resize)(void *, size_t) = realloc;
+	struct uslab_group *g = uslab_group_create("g", 8 << 20, NULL);
+	void *p[24] = { NULL }, *more;
+
+	uslab_group_enter(g);
+	for (size_t size = 40000; size < 1 << 20; size += size / 8)
+		for (unsigned int i = 0; i < ARRAY_SIZE(p); i++) {
+			more = resize(p[i], size + i * 999);
+			if (more)
+				p[i] = more;
+			check_at_limit(g, 8 << 20);
+		}
+	CHILD_CHECK(uslab_group_peak(g) > 7 << 20 && uslab_group_peak(g) <= 8 << 20);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		give(p[i]);
+	CHILD_CHECK(uslab_group_usage(g) == 0);
+}
+
 /* What is no block, or is free, is none, whoever asks. */
 IN_CHILD(test_mistakes)
 {
@@ -144,9 +202,13 @@ IN_CHILD(test_mistakes)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caches),	 cmocka_unit_test(test_hits),
-		cmocka_unit_test(test_lowered),	 cmocka_unit_test(test_refused_once),
+		cmocka_unit_test(test_caches),
+		cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_lowered),
+		cmocka_unit_test(test_refused_once),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_smaller_at_limit),
+		cmocka_unit_test(test_grows_within_limit),
 	};
 
 	if (malloc_is_replaced())

@@ -199,6 +199,9 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	CHILD_CHECK(wall == p + 300 * PAGE_SIZE);
 	CHILD_CHECK(!run_resize(p, 301 * PAGE_SIZE, false));
 	CHILD_CHECK(run_resize(p, 299 * PAGE_SIZE + 1, true) == p); /* the same pages */
+	CHILD_CHECK(!run_cut(p, 300 * PAGE_SIZE) && !run_cut(p, 400 * PAGE_SIZE));
+	CHILD_CHECK(run_cut(p, 299 * PAGE_SIZE) && run_size(p) == 299 * PAGE_SIZE);
+	CHILD_CHECK(arena_used() == 300);
 	CHILD_CHECK(run_resize(p, 17 * PAGE_SIZE, false) == p && arena_used() == 18);
 	CHILD_CHECK(run_size(p) == 17 * PAGE_SIZE && p[17 * PAGE_SIZE - 1] == 8);
 	check_all();

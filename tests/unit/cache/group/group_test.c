@@ -3,6 +3,7 @@
  * unit/cache/group/group_test.c - groups are made, entered and destroyed; handles, numbers, threads
  */
 #include <pthread.h>
+#include <signal.h>
 
 #include "cache/group/group.h"
 #include "unit/cache/cache_fixture.h"
@@ -202,40 +203,81 @@ IN_CHILD(test_all_numbers)
 
 /* ---- threads that enter what others destroy ---- */
 
-static struct uslab_group *shared;
+static struct uslab_group *shared, *of_handlers;
 static bool stop;
+
+/* A handler may come in between. */
+static void check_key(void)
+{
+	uint32_t id = load_relaxed(&group_current);
+	uint64_t key = load_relaxed(&uslab_group_key);
+
+	CHILD_CHECK(key == group_owner(id) || load_relaxed(&group_current) != id);
+}
 
 static void *enter_often(void *arg)
 {
 	while (!load_relaxed(&stop)) {
 		group_enter(load_relaxed(&shared));
+		check_key();
 		group_enter(NULL);
 	}
 	return arg;
 }
 
-IN_CHILD(test_entered_while_destroyed)
+/* It comes between any two steps of those, and back to where they were, or above that. */
+static void enter_in_handler(int signal)
+{
+	(void)signal;
+	group_enter(group_enter(of_handlers));
+}
+
+static void run_while_destroyed(struct uslab_group *top)
 {
 	pthread_t thread[2];
 
-	ready();
-	shared = make_group(NULL);
+	shared = make_group(top);
 	for (int i = 0; i < 2; i++)
 		CHILD_CHECK(pthread_create(&thread[i], NULL, enter_often, NULL) == 0);
 	for (int i = 0; i < 3000; i++) {
 		struct uslab_group *old = shared;
 
-		store_relaxed(&shared, make_group(NULL));
+		store_relaxed(&shared, make_group(top));
 		group_destroy(old);
+		if (of_handlers)
+			pthread_kill(thread[i % 2], SIGUSR1);
 	}
 	store_relaxed(&stop, true);
 	for (int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	group_destroy(shared);
+	if (top) {
+		group_destroy(of_handlers);
+		group_destroy(top);
+	}
 	CHILD_CHECK(groups_table->live == 0 && groups_table->dying == 0);
 	for (uint32_t i = 1; i <= groups_table->nr; i++)
 		CHILD_CHECK(group_at(i)->threads == 0);
 	group_check();
+}
+
+IN_CHILD(test_entered_while_destroyed)
+{
+	ready();
+	run_while_destroyed(NULL);
+}
+
+IN_CHILD(test_entered_by_handlers)
+{
+	struct uslab_group *top;
+
+	ready();
+	signal(SIGUSR1, enter_in_handler);
+	top = make_group(NULL);
+	of_handlers = make_group(top);
+	group_enter(top); /* outside of a handler, once */
+	group_enter(NULL);
+	run_while_destroyed(top);
 }
 
 int main(void)
@@ -250,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_all_numbers),
 		cmocka_unit_test(test_entered_while_destroyed),
+		cmocka_unit_test(test_entered_by_handlers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

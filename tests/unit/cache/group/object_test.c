@@ -198,6 +198,26 @@ IN_CHILD(test_without_keys)
 	cache_check_all();
 }
 
+/* Of a cache that nothing was charged of so far, by a call that asks for it. */
+IN_CHILD(test_lent)
+{
+	struct slab_sheaf *sheaf;
+	struct cache *c;
+	void *p;
+
+	ready();
+	enter_one();
+	c = make("lent", 64, 0, SLAB_NO_MERGE);
+	CHILD_CHECK((sheaf = lent_prefill(c, GFP_KERNEL_ACCOUNT, 2, NULL)) && !usage());
+	CHILD_CHECK((p = lent_alloc(c, GFP_KERNEL_ACCOUNT, sheaf, NULL)) && usage() >= 64);
+	obj_free(c, p);
+	CHILD_CHECK((p = lent_alloc(c, GFP_KERNEL, sheaf, NULL)) && usage() == 0);
+	obj_free(c, p);
+	lent_return(c, sheaf, NULL);
+	CHILD_CHECK(usage() == 0);
+	cache_check_all();
+}
+
 /* What is about to move gets no group, and can be freed; what has one keeps it. */
 static void hold(slab_flags_t flags)
 {
@@ -295,7 +315,8 @@ int main(void)
 		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_debugged),
 		cmocka_unit_test(test_debugged_keys), cmocka_unit_test(test_no_keys_after_debug),
 		cmocka_unit_test(test_without_keys),  cmocka_unit_test(test_resized),
-		cmocka_unit_test(test_held),	      cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_lent),	      cmocka_unit_test(test_held),
+		cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
