@@ -117,14 +117,14 @@ static void *move_as_any(void *p, size_t old, size_t size, const void *caller)
 	return moved;
 }
 
-/* A smaller block has room in the group where the larger one has. */
+/* A smaller block has room in the thread's group if the larger one is charged to that. */
 static void *move(void *p, size_t old, size_t size, const void *caller)
 {
 	void *moved;
 
-	if (likely(!group_current) || size >= old || unlikely(!lock_is_plain()))
+	if (likely(!group_current) || size >= old || unlikely(!lock_is_plain()) ||
+	    !group_replace_begin(p))
 		return move_as_any(p, old, size, caller);
-	group_replace_begin();
 	moved = move_as_any(p, old, size, caller);
 	group_replace_end();
 	return moved;

@@ -422,13 +422,11 @@ bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes);
 void group_resize_end(const struct group_resize *r, void *p);
 
 /*
- * Between these this thread, which is in a group and visits none, allocates one block, and frees
- * one that is larger: the charge is forced. What CPUs keep goes back if that went over a limit.
+ * Between these this thread, which visits no group, allocates one block, and frees that one, which
+ * is larger: the charge is forced. What CPUs keep goes back if that went over a limit. false: it is
+ * not charged to this thread's group (or it has a mapping of its own, which is cut by itself).
  */
-static inline void group_replace_begin(void)
-{
-	group_visits = true;
-}
+bool group_replace_begin(const void *p);
 void group_replace_end(void);
 
 /* Do objects of c have keys, in their plain slabs? */

@@ -159,6 +159,18 @@ void group_return(void)
 
 /* ---- resized blocks ---- */
 
+bool group_replace_begin(const void *p)
+{
+	const struct page *slab = page_slab_of(p);
+	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
+	const struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, false);
+
+	if ((slab ? group_of(c, p) : group_at_place(&place)) != group_current)
+		return false;
+	group_visits = true;
+	return true;
+}
+
 /* The word is taken out while the block may move. It gets whole pages. */
 bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
 {

@@ -14,8 +14,8 @@
 #include "base/bits.h"
 #include "cache/group/group.h"
 #include "os/process/say.h"
-#include "page/nested.h"
 #include "os/symbol/symbol.h"
+#include "page/nested.h"
 
 /* A copy of the library that is loaded after this one has groups of its own, which nobody makes. */
 static void say_if_twice(void)

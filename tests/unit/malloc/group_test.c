@@ -162,6 +162,27 @@ IN_CHILD(test_smaller_at_limit)
 	CHILD_CHECK(uslab_group_usage(g) == 0);
 }
 
+/* But not what is of another group, or of none. */
+IN_CHILD(test_smaller_of_others)
+{
+	void *(*volatile resize)(void *, size_t) = realloc;
+	struct uslab_group *full = uslab_group_create("full", 1 << 20, NULL);
+	struct uslab_group *other = uslab_group_create("other", 0, NULL);
+	char *p, *q;
+
+	p = alloc(6000);
+	uslab_group_enter(other);
+	q = alloc(20000);
+	uslab_group_enter(full);
+	while (alloc(900)) {}
+	CHILD_CHECK(p && q && uslab_group_usage(full) <= 1 << 20);
+	for (int i = 0; i < 100; i++) {
+		CHILD_CHECK(resize(p, 900) == p && resize(q, 900) == q);
+		check_at_limit(full, 1 << 20);
+	}
+	CHILD_CHECK(uslab_group_usage(other) >= 20000);
+}
+
 /* What moves to where it can grow gets more than is asked for: not beyond the limit. */
 IN_CHILD(test_grows_within_limit)
 {
@@ -206,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_lowered),
 		cmocka_unit_test(test_refused_once),
+		cmocka_unit_test(test_smaller_of_others),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_smaller_at_limit),
 		cmocka_unit_test(test_grows_within_limit),
