@@ -99,7 +99,7 @@ static struct group *find_above(struct uslab_group *handle)
 struct group *group_live(struct group *g)
 {
 	while (g && load_acquire(&g->dying)) /* pairs with group_destroy() */
-		g = g->parent;
+		g = load_relaxed(&g->parent);
 	return g;
 }
 
@@ -209,7 +209,7 @@ static void start_locked(struct group *g, const char *name, size_t limit, struct
 	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
 	g->callback = NULL;
 	g->children = 0;
-	g->parent = parent;
+	store_relaxed(&g->parent, parent);
 	g->above = parent ? group_handle(parent) : NULL;
 	if (parent)
 		parent->children++;
@@ -414,15 +414,43 @@ uint32_t group_go_to(uint32_t id)
 	return old;
 }
 
+/*
+ * Of the group that this thread is in; *live: of the nearest one that was not destroyed. If a
+ * handler has left it meanwhile, its number may be another's: then this thread is in another one.
+ */
+static struct uslab_group *current_handle(struct uslab_group **live)
+{
+	struct uslab_group *handle;
+	struct group *g;
+	uint32_t id;
+
+	do {
+		id = load_relaxed(&group_current);
+		g = id ? group_at(id) : NULL;
+		handle = g ? group_handle(g) : NULL;
+		g = group_live(g);
+		*live = g ? group_handle(g) : NULL;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (unlikely(load_relaxed(&group_current) != id));
+	return handle;
+}
+
+struct uslab_group *group_of_thread(void)
+{
+	struct uslab_group *live;
+
+	current_handle(&live);
+	return live;
+}
+
 struct uslab_group *group_enter(struct uslab_group *handle)
 {
-	uint32_t old = group_current;
-	struct group *live = old ? group_live(group_at(old)) : NULL;
-	struct uslab_group *previous = live ? group_handle(live) : NULL;
+	struct uslab_group *previous;
 	struct group *g;
 	int ret = 0;
+	uint32_t old;
 
-	if (handle == (old ? group_handle(group_at(old)) : NULL))
+	if (handle == current_handle(&previous))
 		return previous; /* also if it was destroyed */
 	g = handle ? enter_nearest(handle, &ret) : NULL;
 	if (handle && !g && is_invented(handle))

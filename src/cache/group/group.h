@@ -71,7 +71,7 @@ struct group {
 	uint64_t failed;	   /* of these, those that failed; atomic */
 	uint32_t threads;	   /* that are in it; atomic */
 	uint32_t children;	   /* groups below it, dying ones as well; groups_lock */
-	struct group *parent;	   /* const while the number is in use */
+	struct group *parent;	   /* const while the number is in use; atomic when it is set */
 	struct uslab_group *above; /* its handle; kept until the number is used again; groups_lock */
 	uint64_t last_serial;	   /* likewise; groups_lock */
 	uslab_group_callback callback; /* groups_lock */
@@ -166,6 +166,7 @@ struct uslab_group *group_create(const char *name, size_t limit, struct uslab_gr
 bool group_start(void);
 void group_destroy(struct uslab_group *handle);
 struct uslab_group *group_enter(struct uslab_group *handle);
+struct uslab_group *group_of_thread(void);
 struct uslab_group *group_handle(const struct group *g);
 int group_stat(struct uslab_group *handle, struct uslab_group_statistics *stat);
 int group_set_limit(struct uslab_group *handle, size_t limit);

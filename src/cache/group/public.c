@@ -61,9 +61,7 @@ USLAB_API struct uslab_group *uslab_group_enter(struct uslab_group *group)
 
 USLAB_API struct uslab_group *uslab_group_current(void)
 {
-	struct group *g = group_current ? group_live(group_at(group_current)) : NULL;
-
-	return g ? group_handle(g) : NULL;
+	return group_of_thread();
 }
 
 USLAB_API size_t uslab_group_usage(struct uslab_group *group)
