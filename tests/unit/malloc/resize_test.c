@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/bits.h"
+#include "cache/instrument/instrument.h"
 #include "child.h"
 #include "debug/pages/blocks.h"
 #include "debug/report/report.h"
@@ -22,6 +23,7 @@
 #include "os/instrument/probe.h"
 #include "page/page.h"
 #include "replaced.h"
+#include <uslab/manage.h>
 
 static void *(*volatile alloc)(size_t) = malloc;
 static void *(*volatile zalloc)(size_t, size_t) = calloc;
@@ -254,6 +256,31 @@ static void test_realloc_huge(void **state)
 }
 
 /* The only tracked block. */
+/* At the limit of the process what gets smaller gives back what it does not need. */
+static void smaller_at_limit(__attribute__((unused)) void *arg)
+{
+	char *p = alloc(8000000);
+
+	CHILD_CHECK(p);
+	p[0] = p[19999] = 7;
+	CHILD_CHECK(uslab_set_limit(20 << 20) == 0);
+	while (alloc(3000)) {}
+	p = resize(p, 20000);
+	CHILD_CHECK(p && p[0] == 7 && p[19999] == 7);
+	CHILD_CHECK(malloc_usable_size(p) < 40000 && alloc(3000));
+}
+
+static void test_smaller_at_limit(void **state)
+{
+	struct child child;
+
+	(void)state;
+	if (instrument_is_on()) /* each block is a new one then */
+		skip();
+	child = child_run(smaller_at_limit, NULL);
+	assert_true(child_passed(&child));
+}
+
 static const struct block_record *tracked(void)
 {
 	assert_int_equal(blocks_table->held, 1);
@@ -448,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_usable_size),
 		cmocka_unit_test(test_no_block),
 		cmocka_unit_test(test_usable_of_none),
+		cmocka_unit_test(test_smaller_at_limit),
 	};
 
 	if (malloc_is_replaced())
