@@ -16,7 +16,6 @@
 #include "cache/group/group.h"
 #include "os/process/die.h"
 #include "os/rcu/rcu.h"
-#include "page/nested.h"
 
 #define WHY_BYTES 120
 
@@ -160,16 +159,9 @@ USLAB_API const char *kmem_cache_name(struct kmem_cache *s)
 	return cache_of(s)->name;
 }
 
-/* This call is to be charged: so the cache's frees have to look at their objects. */
-static inline void charge_if_asked(struct kmem_cache *s, gfp_t flags)
-{
-	if (unlikely(flags & __GFP_ACCOUNT) && group_current && !nested_call())
-		group_watch(cache_of(s));
-}
-
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
-	charge_if_asked(s, flags);
+	group_watch_if_asked(cache_of(s), flags);
 	return cache_alloc_for(cache_of(s), flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
 }
 
@@ -177,7 +169,7 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 {
 	if (unlikely(!cache_has_node(flags, node)))
 		return NULL;
-	charge_if_asked(s, flags);
+	group_watch_if_asked(cache_of(s), flags);
 	return cache_alloc_for(cache_of(s), flags, node, 0, __builtin_return_address(0));
 }
 
@@ -195,7 +187,7 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 		cache_free_bulk_for(cache_of(s), (unsigned int)done, p, caller);
 		return 0;
 	}
-	charge_if_asked(s, flags);
+	group_watch_if_asked(cache_of(s), flags);
 	return (int)cache_alloc_bulk_for(cache_of(s), flags, (unsigned int)nr, p,
 					 (unsigned int)done, caller);
 }
@@ -205,7 +197,7 @@ USLAB_API int kmem_cache_alloc_array(struct kmem_cache *s, gfp_t flags, size_t n
 {
 	if (unlikely(nr > INT32_MAX || mode & ~(unsigned int)SLAB_ARRAY_ALL))
 		return -EINVAL;
-	charge_if_asked(s, flags);
+	group_watch_if_asked(cache_of(s), flags);
 	return (int)cache_alloc_array_for(cache_of(s), flags, (unsigned int)nr, objs,
 					  mode ? mode : SLAB_ARRAY_ALL,
 					  __builtin_return_address(0));

@@ -213,8 +213,7 @@ void *lent_alloc(struct cache *c, gfp_t gfp, struct slab_sheaf *sheaf, const voi
 		report(c, sheaf, function, "has no object left", "");
 		return NULL;
 	}
-	if (unlikely(gfp & __GFP_ACCOUNT) && group_current && !nested_call())
-		group_watch(c); /* as for any call that is charged: each free looks */
+	group_watch_if_asked(c, gfp);
 	if (cache_is_watched(c, ~0u))
 		return cache_alloc_lent_watched(c, gfp, sheaf, caller);
 	return cache_zero(c, cache_unmark(c, lent_pop(sheaf)), gfp);

@@ -8,7 +8,7 @@
  *             If that is true it takes none: it fails, or is served from the reserve
  *             (page/reserve.h), or the free is deferred until its thread is outside again.
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
- * Flow:       called by api/cache_api.c, api/kmalloc_api.c, api/mempool_api.c, cache/,
+ * Flow:       called by api/kmalloc_api.c, api/mempool_api.c, cache/,
  *             debug/report/report_policy.c, front/cpuslab.c, front/cpuslab_local.c,
  *             front/queues_claim.c, front/sheaves.c, front/sheaves_all.c and malloc/; calls
  *             os/lock/lock.h, reserve.c, and what nested_defer() was given.

@@ -25,6 +25,7 @@
 #include "cache/cache.h"
 #include "engine/charged.h"
 #include "os/lock/lock.h"
+#include "page/nested.h"
 #include <uslab/account.h>
 
 #define GROUPS_MAX 65536u /* numbers 1 .. GROUPS_MAX - 1 */
@@ -452,5 +453,12 @@ cold void group_created_locked(struct cache *c);
 cold void group_watch_all(void);
 /* That one. false: from now on; but an object that it has may be moved right now (group_hold()). */
 cold bool group_watch(struct cache *c);
+
+/* This call is to be charged: so the cache's frees have to look at their objects. */
+static inline void group_watch_if_asked(struct cache *c, gfp_t gfp)
+{
+	if (unlikely(gfp & __GFP_ACCOUNT) && group_current && !nested_call())
+		group_watch(c);
+}
 
 #endif /* CACHE_GROUP_H */

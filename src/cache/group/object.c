@@ -8,7 +8,7 @@
  *             else has the object's address. Who still frees an object by a hit path that he had
  *             begun before has one without a word.
  * Locks:      cache_lock to set the bit.
- * Flow:       called by cache/, api/ and malloc/; calls charge.c, extension.c, switch.c.
+ * Flow:       called by cache/ and malloc/; calls charge.c, extension.c, switch.c.
  *
  * The word is stored by whoever allocated the object, and taken out by an exchange by the one that
  * frees it, before it is anybody's again: of two that free the same object one finds it.
