@@ -12,8 +12,8 @@
  * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
  *             cache/create.c, inspect/root.c.
  *
- * The first request comes before any constructor of a program has run, often from the dynamic
- * loader or the start of libc, so nothing here may rely on a constructor of this library.
+ * With glibc the first request comes before any constructor of a program has run, often from the
+ * dynamic loader or the start of libc, so nothing here may rely on a constructor of this library.
  */
 #include <errno.h>
 #include <string.h>
@@ -221,12 +221,24 @@ cold bool malloc_init(void)
 }
 
 /*
+ * Does libc allocate when it makes a thread? Then there is one thread at the first request. Else
+ * another one might fork meanwhile, and its child would wait for init_lock for ever.
+ */
+#ifdef __GLIBC__
+#define LIBC_ALLOCATES_THREADS true
+#else
+#define LIBC_ALLOCATES_THREADS false
+#endif
+
+/*
  * The first request comes too early for threads; here libc has been started. A process that asks
  * for nothing by its environment, and does not allocate, needs nothing either.
  */
 __attribute__((constructor)) static void start_at_load(void)
 {
-	if ((malloc_ready() || cache_has_settings()) && malloc_usable())
+	bool wanted = malloc_ready() || cache_has_settings() || !LIBC_ALLOCATES_THREADS;
+
+	if (wanted && malloc_usable())
 		cache_start_threads();
 }
 

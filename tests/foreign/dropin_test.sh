@@ -145,28 +145,96 @@ int main(int argc, char **argv)
 	return status ? (puts("open_memstream"), 1) : (puts("ok"), 0);
 }
 C
+cat >"$work/first.c" <<'C'
+/* A thread forks while another one makes the first request of the process. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROCESSES 100
+#define SPINS 40000
+
+static volatile int begun;
+
+static void request(void)
+{
+	char *volatile p = malloc(100);
+
+	free(p);
+}
+
+static void *first_request(void *arg)
+{
+	begun = 1;
+	request();
+	return arg;
+}
+
+static int forks_beside(int spins)
+{
+	pthread_t thread;
+	int status;
+	pid_t pid;
+
+	alarm(20);
+	if (pthread_create(&thread, NULL, first_request, NULL))
+		return 1;
+	while (!begun)
+		;
+	for (volatile int i = 0; i < spins; i++)
+		;
+	pid = fork();
+	if (pid == 0) {
+		alarm(10);
+		request();
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) != pid || status;
+}
+
+int main(void)
+{
+	for (int n = 0; n < PROCESSES; n++) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(forks_beside(SPINS / PROCESSES * n));
+		if (waitpid(pid, &status, 0) != pid || status)
+			return printf("a child of process %d waits for ever\n", n), 1;
+	}
+	return puts("ok"), 0;
+}
+C
+# shellcheck disable=SC2086
+$USLAB_CC -O2 "$work/first.c" -pthread -o "$work/first"
 # shellcheck disable=SC2086
 $USLAB_CC -O2 "$work/program.c" -pthread -ldl -o "$work/program"
 # shellcheck disable=SC2086
 $USLAB_CC -O2 -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
 
-# preloaded <emulator's options>...: the program under the drop-in says that all is well.
+# preloaded <program> <emulator's options>...: the program under the drop-in says that all is well.
 preloaded() {
+	program=$1
+	shift
 	case $USLAB_EMULATOR in
 	qemu-*) set -- $limited $USLAB_EMULATOR "$@" -E "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
 	*) set -- env "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
 	esac
-	said=$("$@" "$work/program" "$work/plugin.so") || fail "preloaded: $said"
-	[ "$said" = ok ] || fail "preloaded: $said"
+	said=$("$@" "$work/$program" "$work/plugin.so") || fail "preloaded: $program: $said"
+	[ "$said" = ok ] || fail "preloaded: $program: $said"
 }
-preloaded
+preloaded program
+preloaded first
 # Machines of this CPU have pages of 4, 16 or 64 KiB. With pages larger than the real ones qemu-user 7.2 knows nothing
 # of the end of the loader's last page, where thread-local data lie, and vector instructions (SVE), unlike others, ask
 # it: memcpy() stops there, in any program. So a CPU without.
 case $USLAB_EMULATOR in
 qemu-aarch64*)
-	preloaded -cpu cortex-a57 -p 16384
-	preloaded -cpu cortex-a57 -p 65536 ;;
+	preloaded program -cpu cortex-a57 -p 16384
+	preloaded program -cpu cortex-a57 -p 65536 ;;
 esac
 
 # As a stranger would link with the library: shared, and the archive in programs of all kinds.
