@@ -52,6 +52,14 @@
 #define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
 
 /*
+ * With 1 each miss would exchange an array for one object. Large objects are too much memory for
+ * that.
+ */
+#define LEAST_CAPACITY 4ul
+#define LARGE_OBJECT (32ul << 10)
+#define LEAST_OF_LARGE 2ul
+
+/*
  * Bytes of free objects that one sheaf and one depot may hold. Caches that put footprint first (the
  * drop-in's) hold less: to touch an object of some KiB costs more than to fetch it from its slab.
  */
@@ -69,7 +77,9 @@ static unsigned long depot_bytes(bool pack, unsigned int size)
 
 unsigned int array_capacity(unsigned int size, bool pack)
 {
-	return (unsigned int)CLAMP(sheaf_bytes(pack) / size, pack ? 1ul : 2ul,
+	unsigned long least = size > LARGE_OBJECT ? LEAST_OF_LARGE : LEAST_CAPACITY;
+
+	return (unsigned int)CLAMP(sheaf_bytes(pack) / size, least,
 				   (unsigned long)USLAB_SHEAF_CAPACITY);
 }
 

@@ -37,8 +37,8 @@
 #define PURGE_BATCH_STEP 1024ul /* where a step sets it off: see purge_some_locked() */
 
 /*
- * Where page runs had many refaults, only the end of a block is purged, but at least this many
- * pages, so that the system call pays; else whole blocks are.
+ * Where there were many refaults, only the end of a block is purged, but at least this many pages,
+ * so that the system call pays; else whole blocks are.
  */
 #define PURGE_PART 64ul
 #define PURGE_PART_REFAULTS 1024ul /* pages */
@@ -244,10 +244,15 @@ static unsigned long units_at_once(void)
 	return CLAMP(units, STEP_LEAST, STEP_MOST);
 }
 
-/* How many pages of the next block to purge, when excess pages are above the limit. */
+/*
+ * How many pages of the next block to purge, when excess pages are above the limit: no more than
+ * these where there were refaults, since the rest is taken again.
+ */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	return has_refaults(zone) ? MAX(excess, PURGE_PART) : ULONG_MAX;
+	bool again = has_refaults(zone) || zone->refaults >= PURGE_BATCH;
+
+	return again ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }
 
 static void fill_batch_locked(struct buddy_zone *zone, struct purge_batch *batch,

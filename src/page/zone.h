@@ -32,6 +32,7 @@
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
 #define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
 #define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
+#define ZONE_SLAB_GAPS (1ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
@@ -236,13 +237,17 @@ static inline unsigned long zone_run_gaps(void)
 	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
 }
 
-/* For slabs, which leave gaps that no slab of a higher order fits into: a 32nd of their pages. */
+/*
+ * For slabs, which leave gaps that no slab of a higher order fits into: a 32nd of their pages, and
+ * 1 MiB or a quarter of a small peak: a small heap whose slabs are several pages each would purge
+ * what it takes again in each of its turns.
+ */
 static inline unsigned long zone_slab_gaps(const struct buddy_zone *zone)
 {
 	unsigned long used = zone_used_here(zone);
 	unsigned long runs = load_relaxed(&run_counters.pages);
 
-	return (used - MIN(used, runs)) / 32;
+	return (used - MIN(used, runs)) / 32 + MIN(zone->stats.nr_peak / 4, ZONE_SLAB_GAPS);
 }
 
 /* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */

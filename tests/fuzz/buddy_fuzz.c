@@ -186,7 +186,6 @@ static void do_fit(void)
 		return;
 	page = best ? buddy_alloc_fit(n, &zeroed) : buddy_alloc_first(n, &zeroed);
 	index = page ? (unsigned long)(page - page_map.pages) : grown;
-	buddy_zones[0].fit_refaults = 0; /* the model purges whole blocks, the largest first */
 	p = places_for(n, index);
 	EXPECT(!page == !p.longer);
 	if (!page)
@@ -302,6 +301,9 @@ static void run_seed(unsigned long operations)
 			below(3) ? below(2) ? do_fit() : do_low() : do_claim();
 		else if (below(8) == 0)
 			do_trim();
+		/* the model purges whole blocks, the largest first */
+		buddy_zones[0].fit_refaults = 0;
+		buddy_zones[0].refaults = 0;
 		buddy_check();
 		if (step % 16 == 0)
 			compare_lists();

@@ -6,8 +6,8 @@
  *
  * The handler enters another group and goes back to the one that it found. What another thread may
  * do at the same moment happens there as well: the group that is being entered, or left, is
- * destroyed, and another one gets its number. Each count of threads must be right at the end, the key
- * that of the group, and the thread never in the other one.
+ * destroyed, and another one gets its number. Each count of threads must be right at the end, the
+ * key that of the group, and the thread never in the other one.
  */
 #include "groups.h"
 #include "replaced.h"
@@ -28,7 +28,7 @@ static void check_key(void)
 	CHILD_CHECK(key == group_owner(id) || load_relaxed(&group_current) != id);
 }
 
-/* In each run but the first one it does something once: the next time it would mend what is wrong. */
+/* In each run but the first it does something once: the next time it would mend what is wrong. */
 static void on_step(unsigned long step)
 {
 	if (at) {

@@ -3,13 +3,13 @@
  * programs/src/large_blocks.c - large blocks that come and go, or grow, and what
  * that costs in page faults
  *
- * usage: large_blocks turn|middle|mix|grow
+ * usage: large_blocks turn|middle|mix|grow|bursts
  *
  * One replaced after the other: turn: 44 blocks of 1 to 8 MiB, 200 MB in all; middle: 355 blocks
  * of 128 KiB to 1 MiB, likewise; mix: 96 blocks of 32 KiB to 8 MiB, of which small ones are as many
- * as large ones. grow: two blocks,
- * each grown to 48 MiB by realloc in steps of 64 KiB, five times. Every page is written to. Writes
- * "<page faults> <KiB of the peak>".
+ * as large ones. grow: two blocks, each grown to 48 MiB by realloc in steps of 64 KiB, five times.
+ * bursts: 100 blocks of 32000 bytes, all of them freed again, 500 times. Every page is written to.
+ * Writes "<page faults> <KiB of the peak>".
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,6 +103,20 @@ static void grow(void)
 	}
 }
 
+static void bursts(void)
+{
+	char *p[100];
+
+	for (unsigned int round = 0; round < 500; round++) {
+		for (unsigned int i = 0; i < 100; i++) {
+			p[i] = malloc(32000);
+			touch(p[i], 32000);
+		}
+		for (unsigned int i = 0; i < 100; i++)
+			free(p[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rusage usage;
@@ -116,6 +130,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 2 && !strcmp(argv[1], "grow"))
 		grow();
+	else if (argc == 2 && !strcmp(argv[1], "bursts"))
+		bursts();
 	else if (!known)
 		return 2;
 	getrusage(RUSAGE_SELF, &usage);

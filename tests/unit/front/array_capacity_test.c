@@ -18,9 +18,9 @@ BOTH_MODES(test_capacity)
 		unsigned int size;
 		unsigned int capacity;
 		unsigned int packed;
-	} expected[] = { { 8, 31, 31 },	  { 264, 31, 31 },   { 272, 31, 30 }, { 512, 31, 16 },
-			 { 528, 31, 15 }, { 536, 30, 15 },   { 1024, 16, 8 }, { 4096, 4, 2 },
-			 { 8192, 2, 1 },  { 4u << 20, 2, 1 } };
+	} expected[] = { { 8, 31, 31 },	  { 264, 31, 31 }, { 272, 31, 30 },   { 512, 31, 16 },
+			 { 528, 31, 15 }, { 536, 30, 15 }, { 1024, 16, 8 },   { 4096, 4, 4 },
+			 { 32768, 4, 4 }, { 32769, 2, 2 }, { 4u << 20, 2, 2 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		CHILD_CHECK(array_capacity(expected[i].size, false) == expected[i].capacity);
