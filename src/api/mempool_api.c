@@ -193,9 +193,9 @@ static void wait_for(mempool_t *pool, void **slots, unsigned int count, gfp_t fl
 
 static cold void warn_of_zero(void)
 {
-	static bool warned;
+	static int warned;
 
-	if (!__atomic_exchange_n(&warned, true, __ATOMIC_RELAXED))
+	if (!xchg(&warned, 1))
 		os_say("mempool_alloc(): __GFP_ZERO is not supported, and ignored");
 }
 

@@ -18,9 +18,9 @@
 /* By write(2), of which a program that asks for the wrong thing has one. */
 static cold void refuse(gfp_t flags)
 {
-	static bool said;
+	static int said;
 
-	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+	if (!xchg(&said, 1))
 		os_say("kmalloc_nolock: flags 0x%x: only __GFP_ZERO and __GFP_ACCOUNT are allowed",
 		       flags & ~ALLOWED);
 }

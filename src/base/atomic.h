@@ -16,13 +16,32 @@
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
-#define fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-#define fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_RELAXED)
+
+/*
+ * What reads and writes in one is for words only: for a byte the compiler calls a function of
+ * libatomic where neither CPU nor compiler have such an instruction (riscv64, GCC before 13).
+ */
+#define ATOMIC_WORD(p) BUILD_ASSERT(sizeof(*(p)) >= sizeof(uint32_t))
+#define xchg(p, v)                                               \
+	({                                                       \
+		ATOMIC_WORD(p);                                  \
+		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL); \
+	})
+#define fetch_add(p, v)                                         \
+	({                                                      \
+		ATOMIC_WORD(p);                                 \
+		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED); \
+	})
+#define fetch_sub(p, v)                                         \
+	({                                                      \
+		ATOMIC_WORD(p);                                 \
+		__atomic_fetch_sub((p), (v), __ATOMIC_RELAXED); \
+	})
 
 /* true when *p was expect and is now v */
 #define cmpxchg(p, expect, v)                                                               \
 	({                                                                                  \
+		ATOMIC_WORD(p);                                                             \
 		__typeof__(*(p)) cmpxchg_expect = (expect);                                 \
 		__atomic_compare_exchange_n((p), &cmpxchg_expect, (v), 0, __ATOMIC_ACQ_REL, \
 					    __ATOMIC_ACQUIRE);                              \
@@ -35,7 +54,7 @@
 static inline bool cmpxchg_byte(uint8_t *p, uint8_t expect, uint8_t v)
 {
 #ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_1
-	return cmpxchg(p, expect, v);
+	return __atomic_compare_exchange_n(p, &expect, v, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 #else
 	unsigned int at = (unsigned int)((uintptr_t)p & 3);
 	unsigned int shift = 8 * (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? at : 3 - at);

@@ -13,12 +13,12 @@
  */
 #include "page/zone.h"
 
-static unsigned char wanted[OS_MAX_NODES]; /* an order plus one; 0: nothing */
+static unsigned int wanted[OS_MAX_NODES]; /* an order plus one; 0: nothing */
 
 /* The next call of this thread that may wait commits a chunk (page/nested.h). */
 static cold void want(unsigned int node, unsigned int order)
 {
-	store_relaxed(&wanted[node], (unsigned char)(order + 1));
+	store_relaxed(&wanted[node], order + 1);
 	__atomic_fetch_or(&lock_thread.flags, LOCK_DEFERRED, __ATOMIC_RELAXED);
 }
 
@@ -54,10 +54,12 @@ void buddy_provide(unsigned int node, unsigned int order)
 
 void buddy_replenish(void)
 {
-	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
-		if (load_relaxed(&wanted[node]))
-			buddy_provide(node,
-				      __atomic_exchange_n(&wanted[node], 0, __ATOMIC_RELAXED) - 1u);
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
+		unsigned int next = load_relaxed(&wanted[node]) ? xchg(&wanted[node], 0u) : 0;
+
+		if (next) /* else another thread has it */
+			buddy_provide(node, next - 1);
+	}
 }
 
 bool buddy_try_free(struct page *page, unsigned int order)

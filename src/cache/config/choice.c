@@ -57,7 +57,7 @@ static int said_limit; /* an engine cannot keep a limit */
 
 static bool is_first(int *said)
 {
-	return !__atomic_exchange_n(said, 1, __ATOMIC_RELAXED);
+	return !xchg(said, 1);
 }
 
 const struct engine_ops *cache_engine_by_name(const char *name)

@@ -65,9 +65,9 @@ static void release_links(struct os_rcu_item *first)
 
 static cold void say_unbound(void)
 {
-	static bool said;
+	static int said;
 
-	if (!xchg(&said, true))
+	if (!xchg(&said, 1))
 		os_say("kfree_rcu(): no RCU is bound; what it is given is not freed before "
 		       "uslab_set_rcu()");
 }

@@ -51,7 +51,7 @@
 #define WARN_ON(condition) WARN(condition, "")
 #define WARN_ONCE(condition, ...)                                             \
 	(__extension__({                                                      \
-		static char uslab_warned;                                     \
+		static int uslab_warned;                                      \
 		bool uslab_once = !!(condition);                              \
                                                                               \
 		if (unlikely(uslab_once) &&                                   \

@@ -80,7 +80,7 @@ static inline __printf(1, 2) int printk(const char *format, ...)
 
 #define USLAB_ONCE(call)                                                    \
 	do {                                                                \
-		static char uslab_said;                                     \
+		static int uslab_said;                                      \
                                                                             \
 		if (!__atomic_exchange_n(&uslab_said, 1, __ATOMIC_RELAXED)) \
 			call;                                               \

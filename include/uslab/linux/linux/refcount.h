@@ -38,7 +38,7 @@ static inline unsigned int refcount_read(const refcount_t *r)
 
 static inline void uslab_refcount_saturate(refcount_t *r, const char *why)
 {
-	static char said;
+	static int said;
 
 	refcount_set(r, REFCOUNT_SATURATED);
 	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
