@@ -41,9 +41,24 @@ if(USLAB_SANITIZE)
 	endif()
 endif()
 
+# Who packages it may ask for LTO of all files alike, by flags or by CMake's setting. The library's
+# objects need machine code beside it, since they are put together and names in them are made local:
+# that asks for USLAB_LTO. The other files are built without.
+set(wants_lto ${USLAB_LTO})
+set(ipo CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+string(JOIN " " flags "" ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} ${CMAKE_CXX_FLAGS}
+	${CMAKE_EXE_LINKER_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS})
+if(flags MATCHES " -flto" OR ${ipo} OR ${ipo}_${type})
+	set(wants_lto ON)
+	set(${ipo} OFF)
+	set(${ipo}_${type} OFF)
+	target_compile_options(uslab_flags INTERFACE -fno-lto)
+endif()
+
 # Clang's LTO objects have no machine code in them, and an archive of them serves Clang with one
 # linker only: with Clang the library is built without.
-if(USLAB_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT USLAB_SANITIZE)
+if(wants_lto AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT USLAB_SANITIZE)
 	include(CheckIPOSupported)
 	check_ipo_supported(RESULT has_lto OUTPUT why LANGUAGES C)
 	if(has_lto)
@@ -55,4 +70,8 @@ if(USLAB_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT USLAB_SANITIZE)
 	else()
 		message(STATUS "uslab: built without LTO: ${why}")
 	endif()
+endif()
+# GCC takes -fno-lto of a link as the last word, wherever it stands: not with uslab_lto_link.
+if(wants_lto AND NOT has_lto)
+	target_link_options(uslab_flags INTERFACE -fno-lto)
 endif()
