@@ -19,7 +19,7 @@ static inline size_t limit_of_cpus(void)
 {
 	struct topology t;
 
-	os_topology_read(&t, "/sys/devices/system", "/proc/self/status", 0);
+	os_topology_read(&t, "/sys/devices/system", "/proc/self/status", NULL);
 	return t.nr_cpu_ids > 2 ? (t.nr_cpu_ids - 2) * 2 * USLAB_WINDOW_SIZE : 0;
 }
 

@@ -67,14 +67,17 @@ static bool allowed_cpus(struct os_cpumask *mask)
 	return os_syscall(SYS_sched_getaffinity, 0, sizeof(*mask), mask) > 0;
 }
 
-static unsigned int count_allowed(void)
+/* How many CPUs are in it, and the highest one's number plus one; 0 of both: none are. */
+static unsigned int measure_mask(const struct os_cpumask *mask, unsigned int *nr_ids)
 {
-	struct os_cpumask mask;
 	unsigned int count = 0;
 
-	if (allowed_cpus(&mask))
-		for (unsigned int i = 0; i < ARRAY_SIZE(mask.word); i++)
-			count += (unsigned int)__builtin_popcountl(mask.word[i]);
+	*nr_ids = 0;
+	for (unsigned int i = 0; mask && i < ARRAY_SIZE(mask->word); i++)
+		if (mask->word[i]) {
+			count += (unsigned int)__builtin_popcountl(mask->word[i]);
+			*nr_ids = i * OS_WORD_BITS + fls(mask->word[i]);
+		}
 	return count;
 }
 
@@ -118,39 +121,48 @@ static unsigned int digits_of_status(const char *path)
  * Without /sys: whom this thread may run on, and numbers that no CPU exceeds, those of CPUs that
  * are offline or not allowed now among them.
  */
-static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status)
+static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status,
+			   const struct os_cpumask *allowed)
 {
 	unsigned int digits = digits_of_status(status);
 	struct os_cpumask mask;
-	unsigned int least = 1;
+	unsigned int least;
 
-	allowed_cpus(&mask);
-	for (unsigned int i = 0; i < ARRAY_SIZE(mask.word); i++)
-		if (mask.word[i])
-			least = i * OS_WORD_BITS + fls(mask.word[i]);
-	*nr_cpus = count_allowed();
+	if (!allowed) {
+		allowed_cpus(&mask);
+		allowed = &mask;
+	}
+	*nr_cpus = measure_mask(allowed, &least);
 	*nr_ids = shortest_mask();
 	if (digits)
 		*nr_ids = MIN(*nr_ids, digits * 4);
-	*nr_ids = MAX(*nr_ids, least);
+	*nr_ids = MAX(*nr_ids, MAX(least, 1u));
 }
 
-static void read_cpus(struct topology *t, const char *sys, const char *status, unsigned int allowed)
+/*
+ * A list that leaves out a CPU that this thread may run on is not this kernel's: somebody laid
+ * another over it. It would make too few words, and rseq indexes them by the kernel's numbers.
+ */
+static void read_cpus(struct topology *t, const char *sys, const char *status,
+		      const struct os_cpumask *allowed)
 {
 	char list[LIST_BYTES];
+	unsigned int allowed_ids;
+	unsigned int nr_allowed = measure_mask(allowed, &allowed_ids);
 	unsigned int nr_ids;
 	unsigned int nr_cpus;
 	unsigned int highest;
 	unsigned int count;
 
-	if (measure_list(list, sys, "cpu/possible", &highest, &count) == 0) {
+	if (measure_list(list, sys, "cpu/possible", &highest, &count) == 0 &&
+	    highest + 1 >= allowed_ids && count >= nr_allowed) {
 		nr_ids = highest + 1;
 		nr_cpus = count;
-		if (count != allowed &&
+		if (count != nr_allowed &&
 		    measure_list(list, sys, "cpu/present", &highest, &count) == 0)
-			nr_cpus = count;
+			nr_cpus = MAX(count, nr_allowed);
 	} else {
-		count_affinity(&nr_ids, &nr_cpus, status);
+		count_affinity(&nr_ids, &nr_cpus, status, allowed);
 	}
 
 	t->folded = nr_ids > USLAB_MAX_CPUS;
@@ -202,7 +214,8 @@ static void read_nodes(struct topology *t, const char *sys)
 			read_node(t, sys, first);
 }
 
-void os_topology_read(struct topology *t, const char *sys, const char *status, unsigned int allowed)
+void os_topology_read(struct topology *t, const char *sys, const char *status,
+		      const struct os_cpumask *allowed)
 {
 	*t = (struct topology){ 0 };
 	read_cpus(t, sys, status, allowed);
@@ -211,12 +224,13 @@ void os_topology_read(struct topology *t, const char *sys, const char *status, u
 
 void os_cpu_init(void)
 {
+	struct os_cpumask allowed;
 	struct topology t;
 
 	if (is_read)
 		return;
 	is_read = true;
-	os_topology_read(&t, SYS_FOLDER, STATUS_FILE, count_allowed());
+	os_topology_read(&t, SYS_FOLDER, STATUS_FILE, allowed_cpus(&allowed) ? &allowed : NULL);
 	os_nodes_read(&os_nodes, t.nr_nodes, SYS_FOLDER);
 	os_nodes_adopt(&os_nodes, &t);
 	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
@@ -230,13 +244,14 @@ void os_cpu_init(void)
 
 int os_topology_set(unsigned int cpus, unsigned int nodes)
 {
+	struct os_cpumask allowed;
 	struct topology real;
 	unsigned int cpu;
 
 	if (cpus < 1 || cpus > USLAB_MAX_CPUS || nodes < 1 || nodes > OS_MAX_NODES || nodes > cpus)
 		return -EINVAL;
 	is_read = true;
-	read_cpus(&real, SYS_FOLDER, STATUS_FILE, count_allowed());
+	read_cpus(&real, SYS_FOLDER, STATUS_FILE, allowed_cpus(&allowed) ? &allowed : NULL);
 	/* The kernel's CPU numbers, which rseq goes by, mean nothing from now on. */
 	os_rseq_on = false;
 	os_topology = (struct topology){

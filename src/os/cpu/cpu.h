@@ -18,6 +18,8 @@
 
 #define OS_MAX_NODES 64
 
+struct os_cpumask;
+
 struct topology {
 	unsigned int nr_cpu_ids; /* highest possible CPU number + 1; numbers may have holes */
 	unsigned int nr_cpus;	 /* present CPUs: what SLUB's order formula calls n */
@@ -37,11 +39,12 @@ void os_cpu_init(void);
 /*
  * Reads a machine from a folder laid out like /sys/devices/system, or without one from a file like
  * /proc/self/status (what os_cpu_init() does); without that either the kernel itself is asked.
- * allowed: on how many of its CPUs the process may run, 0: not known. If those are all possible
- * ones, they are present, and the list of these is not read.
+ * allowed: on which of its CPUs the process may run, NULL: not known. If those are all possible
+ * ones, they are present, and the list of these is not read; if the folder has fewer, it is not
+ * that of this machine, and nothing of its CPUs is taken from it.
  */
 void os_topology_read(struct topology *t, const char *sys, const char *status,
-		      unsigned int allowed);
+		      const struct os_cpumask *allowed);
 
 /*
  * Replaces the topology (replay --cpus/--nodes): CPUs spread over the nodes in blocks, at least one

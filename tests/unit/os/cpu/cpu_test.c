@@ -22,6 +22,7 @@
 #include "child.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
+#include "os/sys.h"
 
 static char folder[] = "/tmp/uslab-cpu-test-XXXXXX";
 
@@ -125,7 +126,7 @@ static void test_read_simple(void **state)
 	(void)state;
 	put_machine("0-3\n", "0-3\n", NULL);
 	memset(&t, 0xff, sizeof(t));
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_cpu_ids, 4);
 	assert_int_equal(t.nr_cpus, 4);
 	assert_int_equal(t.nr_nodes, 1);
@@ -145,7 +146,7 @@ static void test_read_holes(void **state)
 	put("node/node2/cpulist", "8,10-11\n");
 	put("node/node3/cpulist", "\n");
 	put("node/possible", "0-31\n");
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_cpu_ids, 17);
 	assert_int_equal(t.nr_cpus, 4);
 	assert_int_equal(t.nr_nodes, 4);
@@ -159,15 +160,43 @@ static void test_read_holes(void **state)
 /* Whoever may run on all possible CPUs does not read which are present. */
 static void test_read_allowed(void **state)
 {
+	const struct os_cpumask all = { { 0x10f } };
+	const struct os_cpumask some = { { 0x3 } };
 	struct topology t;
 
 	(void)state;
 	put_machine("0-3,8\n", "0-1\n", NULL);
-	os_topology_read(&t, folder, status, 5);
+	os_topology_read(&t, folder, status, &all);
 	assert_int_equal(t.nr_cpu_ids, 9);
 	assert_int_equal(t.nr_cpus, 5);
-	os_topology_read(&t, folder, status, 2);
+	os_topology_read(&t, folder, status, &some);
+	assert_int_equal(t.nr_cpu_ids, 9);
 	assert_int_equal(t.nr_cpus, 2);
+}
+
+/* A folder that names fewer CPUs than this thread may run on is not believed. */
+static void test_read_too_few(void **state)
+{
+	static const char *const too_few[] = { "0\n", "0-4\n", "7\n" };
+	const struct os_cpumask allowed = { { 0x25 } };
+	struct topology t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(too_few); i++) {
+		put_machine(too_few[i], too_few[i], NULL);
+		put("status", "Name:\tx\nCpus_allowed:\t25\nCpus_allowed_list:\t0,2,5\n");
+		os_topology_read(&t, folder, status, &allowed);
+		assert_int_equal(t.nr_cpu_ids, 8);
+		assert_int_equal(t.nr_cpus, 3);
+		put("status", "Name:\tx\nCpus_allowed:\t5\n"); /* somebody else's, too */
+		os_topology_read(&t, folder, status, &allowed);
+		assert_int_equal(t.nr_cpu_ids, 6);
+		assert_int_equal(t.nr_cpus, 3);
+	}
+	put_machine("0-5\n", "0\n", NULL); /* present are at least those that are allowed */
+	os_topology_read(&t, folder, status, &allowed);
+	assert_int_equal(t.nr_cpu_ids, 6);
+	assert_int_equal(t.nr_cpus, 3);
 }
 
 /* The list of CPUs of the only node says nothing new. */
@@ -178,7 +207,7 @@ static void test_read_one_node(void **state)
 	(void)state;
 	put_machine("0-3\n", "0-3\n", "0\n");
 	put("node/node0/cpulist", "nonsense\n");
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_nodes, 1);
 	assert_int_equal(t.node_of[3], 0);
 }
@@ -191,7 +220,7 @@ static void test_read_possible_nodes(void **state)
 	put_machine("0-1\n", NULL, NULL);
 	put("node/possible", "0-1\n");
 	put("node/node1/cpulist", "1\n");
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_cpus, 2); /* present is missing: all possible ones */
 	assert_int_equal(t.nr_nodes, 2);
 	assert_int_equal(t.node_of[0], 0);
@@ -205,7 +234,7 @@ static void test_read_folds(void **state)
 	(void)state;
 	put_machine("0-8191\n", "0-1999\n", "0,70\n");
 	put("node/node70/cpulist", "1-8191\n");
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_true(t.folded);
 	assert_int_equal(t.nr_cpu_ids, USLAB_MAX_CPUS);
 	assert_int_equal(t.nr_cpus, USLAB_MAX_CPUS);
@@ -214,7 +243,7 @@ static void test_read_folds(void **state)
 	assert_int_equal(t.node_of[USLAB_MAX_CPUS - 1], 70 % OS_MAX_NODES);
 
 	put_machine("0-1499\n", "0\n", NULL);
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_false(t.folded);
 	assert_int_equal(t.nr_cpu_ids, 1500);
 	assert_int_equal(t.nr_cpus, 1);
@@ -230,7 +259,7 @@ static void check_fallback(unsigned int nr_cpu_ids)
 	sched_getaffinity(0, sizeof(set), &set);
 	while (!CPU_ISSET(ids - 1, &set))
 		ids--;
-	os_topology_read(&t, folder, status, 0);
+	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_cpus, CPU_COUNT(&set));
 	assert_int_equal(t.nr_nodes, 1);
 	assert_int_equal(t.nr_cpu_ids, nr_cpu_ids > ids ? nr_cpu_ids : ids);
@@ -298,8 +327,8 @@ static void test_status_of_this_machine(void **state)
 	if (access("/sys/devices/system/cpu/possible", R_OK))
 		skip();
 	put_machine(NULL, NULL, NULL);
-	os_topology_read(&real, "/sys/devices/system", status, 0);
-	os_topology_read(&t, folder, "/proc/self/status", 0);
+	os_topology_read(&real, "/sys/devices/system", status, NULL);
+	os_topology_read(&t, folder, "/proc/self/status", NULL);
 	assert_true(t.nr_cpu_ids >= real.nr_cpu_ids);
 	if (!is_emulated())
 		assert_true(t.nr_cpu_ids < real.nr_cpu_ids + 4);
@@ -428,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_read_simple),
 		cmocka_unit_test(test_read_holes),
 		cmocka_unit_test(test_read_allowed),
+		cmocka_unit_test(test_read_too_few),
 		cmocka_unit_test(test_read_one_node),
 		cmocka_unit_test(test_read_possible_nodes),
 		cmocka_unit_test(test_read_folds),
