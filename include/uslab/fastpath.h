@@ -10,6 +10,10 @@
 #ifndef USLAB_FASTPATH_H
 #define USLAB_FASTPATH_H
 
+#ifndef USLAB_SLAB_H
+#error "include <uslab/slab.h>, which includes this"
+#endif
+
 #include <uslab/arch/rseq.h>
 
 #ifdef __cplusplus

@@ -10,6 +10,10 @@
 #ifndef USLAB_KMALLOC_H
 #define USLAB_KMALLOC_H
 
+#ifndef USLAB_SLAB_H
+#error "include <uslab/slab.h>, which includes this"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -46,6 +46,20 @@ machine="C99 and later"
 refuses gcc -std=c89
 refuses clang -ansi
 
+# What <uslab/slab.h> includes names it, alone.
+for header in fastpath kmalloc partition; do
+	for compiler in gcc g++ clang clang++; do
+		said=$(echo "#include <uslab/$header.h>" | $compiler "$include" -fsyntax-only \
+			-x "$([ "$compiler" = "${compiler%++}" ] && echo c || echo c++)" - 2>&1) &&
+			{ echo "$compiler: <uslab/$header.h> is accepted alone"; exit 1; }
+		case $(echo "$said" | grep error: | head -n 1) in
+		*"include <uslab/slab.h>, which includes this"*) ;;
+		*) echo "$compiler, <uslab/$header.h>: $said"; exit 1 ;;
+		esac
+	done
+done
+echo "parts of <uslab/slab.h> alone: refused, ok"
+
 # Every inline function, with the warnings that a program may have switched on, at each level: what
 # is inlined there the compiler sees otherwise at another.
 cat >"$work/inlines.c" <<'TEXT'
