@@ -254,6 +254,7 @@ class CoreTest(InFolder):
         with open(path, "wb") as stream:
             stream.write(core[:100000])
         self.fails(path, "is truncated")
+        self.fails(path, "what is there has no uslab; its data may be among what is missing")
 
     def test_other_machines(self):
         path = self.core_of(self.start(self.widgets))

@@ -128,7 +128,7 @@ static int fail_without_uslab(const struct core *core, const char *command, cons
 		return util_fail(
 			command,
 			"%s is truncated (%llu bytes are missing), and what is there has no "
-			"uslab",
+			"uslab; its data may be among what is missing",
 			file, (unsigned long long)map->missing);
 	if (!map->nr_mappings)
 		return util_fail(command, "%s does not say which files were mapped (no NT_FILE)",
