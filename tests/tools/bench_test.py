@@ -31,10 +31,10 @@ MOST = {"own-cache": (25, 26), "own-cache-cpuslab": (221, 246), "own-cache-none"
         "kmalloc": (45, 50), "kmalloc-variable": (105, 132), "uslab-malloc": (52, 53)}
 
 
-def bench(*arguments, cwd=None, env=None):
+def bench(*arguments, cwd=None, env=None, start=None):
     return subprocess.run([USLAB, "bench", *arguments], capture_output=True, text=True,
                           check=False, cwd=cwd, env={**os.environ, **(env or {})},
-                          stdin=subprocess.DEVNULL, timeout=200)
+                          stdin=subprocess.DEVNULL, timeout=200, preexec_fn=start)
 
 
 def limits():
@@ -456,15 +456,22 @@ class BenchTest(unittest.TestCase):
         for name in NAMES:
             for option, said, taken in ("--size", size, True), ("--ms", ms, False):
                 run = bench(name, option, "64", "--cpu", "1023", "--peers", "none")
-                self.assertIn(run.returncode, (1, 2), run.stderr)  # there is no such CPU
+                self.assertEqual(run.returncode, 2, run.stderr)
+                refused = "CPU 1023" not in run.stderr  # there is no such CPU, but that is seen last
                 for words in said:
-                    self.assertEqual(bool(re.search(rf"\b{name}\b", words)), (run.returncode == 1) == taken,
+                    self.assertEqual(bool(re.search(rf"\b{name}\b", words)), refused != taken,
                                      (name, option, words))
 
     def test_cpu_that_is_not_there(self):
-        run = bench("pair", "--quick", "--cpu", "1023")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("CPU 1023", run.stderr)
+        allowed = sorted(os.sched_getaffinity(0))
+        for cpus in allowed[-1:], allowed:
+            run = bench("pair", "--quick", "--cpu", "1023",
+                        start=lambda cpus=cpus: os.sched_setaffinity(0, cpus))
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            said = re.search(r"CPU 1023 is not there or not allowed; allowed: (\S+)\n", run.stderr)[1]
+            ranges = (part.partition("-") for part in said.split(","))
+            self.assertEqual([cpu for first, _, last in ranges
+                              for cpu in range(int(first), int(last or first) + 1)], cpus)
 
 
 if __name__ == "__main__":

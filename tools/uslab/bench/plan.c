@@ -86,6 +86,25 @@ static bool takes_part(const struct session *s, const struct contestant *c)
 
 /* ---- CPUs ---- */
 
+/* The message has the CPUs that there are, "0-3,8"; of very many ranges the first ones. */
+static int refuse_cpu(int refused, const cpu_set_t *allowed)
+{
+	char list[200] = "";
+	size_t used = 0;
+
+	for (int cpu = 0, last; cpu < CPU_SETSIZE && used < sizeof(list) - 20; cpu = last + 1) {
+		for (last = cpu; last < CPU_SETSIZE && CPU_ISSET(last, allowed);)
+			last++;
+		if (last == cpu) /* not allowed */
+			continue;
+		used += (size_t)sprintf(list + used, "%s%d", used ? "," : "", cpu);
+		if (last - cpu > 1)
+			used += (size_t)sprintf(list + used, "-%d", last - 1);
+	}
+	return util_usage_error(COMMAND, "CPU %d is not there or not allowed; allowed: %s", refused,
+				list);
+}
+
 /*
  * The last CPU of those allowed, where a system puts least of its own work, and for two threads
  * the one before it as well.
@@ -99,7 +118,7 @@ static int plan_cpus(struct session *s)
 		return util_fail(COMMAND, "cannot ask which CPUs are allowed");
 	for (int i = 0; i < 2; i++) {
 		if (o->cpu[i] >= 0 && (o->cpu[i] >= CPU_SETSIZE || !CPU_ISSET(o->cpu[i], &allowed)))
-			return util_fail(COMMAND, "CPU %d is not there or not allowed", o->cpu[i]);
+			return refuse_cpu(o->cpu[i], &allowed);
 		for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && o->cpu[i] < 0; cpu--)
 			if (CPU_ISSET(cpu, &allowed) && cpu != o->cpu[!i])
 				o->cpu[i] = cpu;
