@@ -19,6 +19,7 @@
 #include "debug/pages/pages.h"
 #include "malloc/hot.h"
 #include "os/instrument/memcheck.h"
+#include "page/clear.h"
 #include "page/nested.h"
 
 static cold void *no_memory(void)
@@ -47,7 +48,8 @@ static always_inline void *clear_object(void *p, size_t bytes)
 /* Likewise of any block. Memory checkers know only of the bytes asked for, and let nothing hit. */
 static void *clear(void *p, size_t bytes)
 {
-	return memset(p, 0, unlikely(os_memcheck_on) ? bytes : MAX(bytes, malloc_block_size(p)));
+	page_clear(p, unlikely(os_memcheck_on) ? bytes : MAX(bytes, malloc_block_size(p)));
+	return p;
 }
 
 static noinline void *calloc_slow(size_t bytes, const void *caller)

@@ -37,6 +37,7 @@
 #include "front/array.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
+#include "page/clear.h"
 #include "page/windows.h"
 
 #define KMALLOC_INDEX_LOW 3   /* 8 bytes */
@@ -239,7 +240,7 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 	if (p)
 		bytes = pages_size(p);
 	if (p && gfp & __GFP_ZERO && !zeroed)
-		memset(p, 0, bytes);
+		page_clear(p, bytes);
 	instrument_leave();
 	instrument_block_alloc(p, (struct instrument_block){ size, bytes, gfp, node, caller });
 	return p;

@@ -6,7 +6,8 @@
  *             its segments are. Between these there may be nothing mapped.
  * Invariants: see resident.h.
  * Locks:      none.
- * Flow:       see resident.h; calls madvise, mlock, munlock, vm.h, os/process/file.h.
+ * Flow:       see resident.h; calls madvise, mincore, mlock, munlock, prctl, vm.h,
+ *             os/process/file.h.
  */
 #include "os/memory/resident.h"
 
@@ -14,11 +15,14 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "os/memory/vm.h"
 #include "os/process/file.h"
+#include "os/sys.h"
 
 /* linux/mman.h since Linux 5.14 */
 #ifndef MADV_POPULATE_WRITE
@@ -60,6 +64,23 @@ void os_unlock(void *addr, size_t size)
 
 	munlock(addr, size);
 	errno = saved;
+}
+
+bool os_may_count_resident(void)
+{
+	return os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
+}
+
+long os_count_resident(void *addr, size_t size)
+{
+	unsigned char in_memory[OS_COUNT_MOST];
+	size_t pages = size / os_page_size();
+	long count = os_syscall(SYS_mincore, addr, size, in_memory);
+
+	ASSERT(pages <= OS_COUNT_MOST);
+	for (size_t i = 0; i < pages && count >= 0; i++)
+		count += in_memory[i] & 1;
+	return count;
 }
 
 /* By the linker: where the file is loaded. It has no size, since what follows is read as well. */

@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: addresses and sizes are multiples of os_page_size(). errno is preserved.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/realtime.c and cache/init.c; calls madvise, mlock, munlock, and
- *             os/process/file.h.
+ * Flow:       called by page/clear.c, page/realtime.c and cache/init.c; calls madvise, mincore,
+ *             mlock, munlock, prctl, and os/process/file.h.
  */
 #ifndef OS_RESIDENT_H
 #define OS_RESIDENT_H
@@ -28,6 +28,19 @@ void os_populate_image(void);
 void os_lock_image(void);
 /* Takes back what os_lock() did for a range; failure is ignored. */
 void os_unlock(void *addr, size_t size);
+
+/*
+ * May this thread call os_count_resident()? Filters of system calls that end a program for it are
+ * usual: lists of calls for services do not have mincore(). So under no filter at all.
+ */
+bool os_may_count_resident(void);
+
+#define OS_COUNT_MOST 512u /* pages */
+/*
+ * How many pages of a range, which are OS_COUNT_MOST at most, are in memory; what was swapped out
+ * is not. -errno: the system does not say.
+ */
+long os_count_resident(void *addr, size_t size);
 
 /*
  * Bytes of memory that the system can give without swapping (MemAvailable of /proc/meminfo; where

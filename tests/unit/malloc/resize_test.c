@@ -12,8 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <cmocka.h>
 
+#include "bare.h"
 #include "base/bits.h"
 #include "cache/instrument/instrument.h"
 #include "child.h"
@@ -21,8 +24,10 @@
 #include "debug/report/report.h"
 #include "malloc/hot.h"
 #include "os/instrument/probe.h"
+#include "os/memory/vm.h"
 #include "page/page.h"
 #include "replaced.h"
+#include "smaps.h"
 #include <uslab/manage.h>
 
 static void *(*volatile alloc)(size_t) = malloc;
@@ -84,6 +89,53 @@ static void test_calloc_clears_all_usable(void **state)
 		memset(p, 0xee, usable);
 		give(p);
 	}
+}
+
+static size_t resident_bytes(const void *p, size_t size)
+{
+	static unsigned char in_memory[64 << 8];
+	size_t count = 0;
+
+	CHILD_CHECK(mincore((void *)(uintptr_t)p, size, in_memory) == 0);
+	for (size_t i = 0; i < size / PAGE_SIZE; i++)
+		count += in_memory[i] & 1;
+	return count * PAGE_SIZE;
+}
+
+/* A large table that few pages are used of, again and again. */
+static void use_sparse_tables(void *filtered)
+{
+	enum { SIZE = 64 << 20 };
+
+	malloc_trim(0); /* else it gets pages of other blocks */
+	if (filtered)
+		child_end_at(SYS_mincore);
+	for (int round = 0; round < 6; round++) {
+		unsigned char *p = zalloc(SIZE / 64, 64);
+
+		CHILD_CHECK(p);
+		for (size_t i = 0; i < SIZE; i += 1 << 20) {
+			CHILD_CHECK(!p[i] && !p[i + 5]);
+			p[i + 5] = 1;
+		}
+		if (!filtered && bare_process() && os_page_size() == PAGE_SIZE &&
+		    !smaps_kib(p, "AnonHugePages:"))
+			CHILD_CHECK(resident_bytes(p, SIZE) <= SIZE / 16);
+		give(p);
+	}
+}
+
+static void test_calloc_sparse(void **state)
+{
+	struct child c;
+
+	(void)state;
+	if (is_emulated())
+		skip_because("mincore is the emulator's");
+	c = child_run(use_sparse_tables, NULL);
+	assert_true(child_passed(&c));
+	c = child_run(use_sparse_tables, &c);
+	assert_true(child_passed(&c));
 }
 
 static void test_overflow(void **state)
@@ -461,6 +513,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calloc_is_zero),
 		cmocka_unit_test(test_calloc_clears_all_usable),
+		cmocka_unit_test(test_calloc_sparse),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_realloc_model),
 		cmocka_unit_test(test_realloc_in_place),

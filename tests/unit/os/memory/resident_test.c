@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <cmocka.h>
 
 #include "bare.h"
 #include "base/bits.h"
 #include "bytes.h"
+#include "child.h"
 #include "os/memory/resident.h"
 #include "os/memory/vm.h"
 #include "os/process/file.h"
@@ -142,12 +144,55 @@ static void test_available(void **state)
 	assert_int_equal(errno, 17);
 }
 
+static void test_count(void **state)
+{
+	size_t page = os_page_size();
+	char *p = os_map(PAGES * page, page);
+
+	(void)state;
+	assert_non_null(p);
+	os_small_pages(p, PAGES * page);
+	errno = 17;
+	if (!is_emulated())
+		assert_int_equal(os_count_resident(p, PAGES * page), 0);
+	for (unsigned int i = 0; i < PAGES; i += 8)
+		p[i * page] = 1;
+	if (!is_emulated())
+		assert_int_equal(os_count_resident(p, PAGES * page), PAGES / 8);
+	os_release(p, PAGES * page);
+	assert_int_equal(os_count_resident(p, page), -ENOMEM);
+	assert_int_equal(errno, 17);
+}
+
+static void count_under_a_filter(__attribute__((unused)) void *arg)
+{
+	char *p = os_map(os_page_size(), os_page_size());
+
+	CHILD_CHECK(p);
+	CHILD_CHECK(os_may_count_resident());
+	child_deny(SYS_mincore, EPERM);
+	errno = 17;
+	CHILD_CHECK(!os_may_count_resident());
+	CHILD_CHECK(os_count_resident(p, os_page_size()) == -EPERM && errno == 17);
+}
+
+static void test_count_refused(void **state)
+{
+	struct child c;
+
+	if (!os_may_count_resident())
+		skip_because("there is a filter of system calls");
+	c = child_run(count_under_a_filter, state);
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_populate), cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_lock),	 cmocka_unit_test(test_available),
-		cmocka_unit_test(test_image),
+		cmocka_unit_test(test_populate),      cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_lock),	      cmocka_unit_test(test_available),
+		cmocka_unit_test(test_image),	      cmocka_unit_test(test_count),
+		cmocka_unit_test(test_count_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
