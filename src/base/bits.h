@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/bits.h - arithmetic on powers of two (spec 0.1)
+ * base/bits.h - arithmetic on powers of two (spec 0.1), and on bits
  *
  * Data:       none.
  * Invariants: none.
@@ -34,6 +34,19 @@ static inline unsigned int ilog2(unsigned long x)
 static inline bool is_pow2(unsigned long x)
 {
 	return x && !(x & (x - 1));
+}
+
+/*
+ * How many bits are set: by fields of 2, 4 and 8 bits, whose sum is in the highest byte at last.
+ * Not __builtin_popcountl(), which is a call where the oldest CPU of a build has no instruction for
+ * it; of this compilers make that instruction where there is one.
+ */
+static inline unsigned int bits_count(unsigned long x)
+{
+	x -= (x >> 1) & 0x5555555555555555ul;
+	x = (x & 0x3333333333333333ul) + ((x >> 2) & 0x3333333333333333ul);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0ful;
+	return (unsigned int)((x * 0x0101010101010101ul) >> 56);
 }
 
 /* Smallest order whose block holds size bytes, size > 0. */

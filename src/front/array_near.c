@@ -52,7 +52,7 @@ static bool is_scattered(void *const *objs)
 			return false;
 	for (unsigned int i = 0; i < NEAR_LOOK; i++)
 		pages |= 1ull << ((uintptr_t)objs[i] >> PAGE_SHIFT) % 64;
-	return (unsigned int)__builtin_popcountll(pages) > NEAR_FEW_PAGES;
+	return bits_count(pages) > NEAR_FEW_PAGES;
 }
 
 /* No more exchanges for so many epochs. */

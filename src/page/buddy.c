@@ -46,10 +46,15 @@ static void set_free(unsigned long index, unsigned int order, bool is_free)
 {
 	unsigned long *word = &page_map.free[index / 64];
 	unsigned long words = order > 6 ? 1ul << (order - 6) : 1;
-	unsigned long mask = bits_mask(index % 64, 1ul << order);
+	unsigned long mask;
 
-	for (; words-- > 0; word++)
+	if (likely(order < 6)) {
+		mask = ((1ul << (1u << order)) - 1) << index % 64;
 		*word = is_free ? *word | mask : *word & ~mask;
+		return;
+	}
+	for (; words-- > 0; word++)
+		*word = is_free ? ~0ul : 0;
 }
 
 /* ---- blocks on lists: all with zone.lock held ------------------------------------------------ */
@@ -99,15 +104,6 @@ static inline struct page *free_block(unsigned long index, unsigned int order)
 	return load_relaxed(&page->type) == PAGE_BUDDY && page->order == order ? page : NULL;
 }
 
-/* Dirty pages in the upper half of a block that has nr_dirty; half: order of the half. */
-static inline unsigned long upper_dirty(struct page *upper, unsigned int half,
-					unsigned long nr_dirty)
-{
-	if (nr_dirty == 0 || nr_dirty == 2ul << half)
-		return nr_dirty / 2;
-	return zone_count_dirty(index_of(upper), 1ul << half);
-}
-
 /* Cuts a block that is on no list down to an order; the upper halves go to the heads of lists. */
 static void split_locked(struct buddy_zone *zone, struct page *page, unsigned int order)
 {
@@ -116,7 +112,8 @@ static void split_locked(struct buddy_zone *zone, struct page *page, unsigned in
 
 	while (half > order) {
 		struct page *upper = page + (1ul << --half);
-		unsigned long upper_nr = upper_dirty(upper, half, nr_dirty);
+		unsigned long upper_nr = zone_dirty_part(
+			(struct zone_dirty){ nr_dirty, 2ul << half }, index_of(upper), 1ul << half);
 
 		upper->stamp = page->stamp;
 		put_locked(zone, upper, half, upper_nr, false);
@@ -261,7 +258,8 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
  * Frees nr_pages pages in the largest aligned blocks, ascending, without a word to page/ranges.c.
  * Their dirty bits are right.
  */
-static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsigned long nr_pages)
+static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsigned long nr_pages,
+			      struct zone_dirty d)
 {
 	while (nr_pages > 0) {
 		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
@@ -269,7 +267,7 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 		if (index)
 			order = MIN(order, (unsigned int)__builtin_ctzl(index));
 		free_block_locked(zone, page_at(index), order,
-				  zone_count_dirty(index, 1ul << order));
+				  zone_dirty_part(d, index, 1ul << order));
 		index += 1ul << order;
 		nr_pages -= 1ul << order;
 	}
@@ -517,14 +515,16 @@ static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
 {
 	unsigned long index = index_of(page);
 	struct buddy_zone *zone = &buddy_zones[page->node];
+	struct zone_dirty d = { nr_pages, nr_pages };
 
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
-	free_range_locked(zone, index, nr_pages);
-	if (!dirty) /* those that nobody wrote to are held no more */
-		zone_hold_locked(zone, zone_count_dirty(index, nr_pages) - nr_pages);
+	else
+		d.nr = zone_count_dirty(index, nr_pages);
+	free_range_locked(zone, index, nr_pages, d);
+	zone_hold_locked(zone, d.nr - nr_pages); /* those nobody wrote to are held no more */
 	zone_note_freed_locked(page->node, index, nr_pages);
 	if (unlikely(unlock_after_free(zone)))
 		zone_purge_slow(zone);
@@ -589,12 +589,13 @@ void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned lo
 		struct page *page = zone_find_free_locked(i);
 		unsigned long start = index_of(page);
 		unsigned long next = start + (1ul << page->order);
+		struct zone_dirty d = { page->nr_pages, next - start };
 
 		take_block_locked(zone, page);
 		if (start < i)
-			free_range_locked(zone, start, i - start);
+			free_range_locked(zone, start, i - start, d);
 		if (next > end)
-			free_range_locked(zone, end, next - end);
+			free_range_locked(zone, end, next - end, d);
 		i = next;
 	}
 	zone_note_taken_locked(page_at(index)->node, index, end - index);

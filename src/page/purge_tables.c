@@ -72,12 +72,12 @@ static void purge_classes_locked(struct buddy_zone *zone, unsigned long chunk)
 	if (page < CHUNK_PAGES || !others_are_bare(chunk, &first, &mask))
 		return;
 	bare[first / 64] &= ~mask;
-	nr_bare -= (unsigned long)__builtin_popcountl(mask);
+	nr_bare -= bits_count(mask);
 	lock_release(&zone->lock);
 	os_purge(page_map.class + first * CHUNK_PAGES, page);
 	lock_acquire(&zone->lock);
 	bare[first / 64] |= mask;
-	nr_bare += (unsigned long)__builtin_popcountl(mask);
+	nr_bare += bits_count(mask);
 }
 
 /* ---- chunks ---- */

@@ -50,9 +50,12 @@ unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages)
 
 	while (nr_pages > 0) {
 		unsigned long n = MIN(64 - index % 64, nr_pages);
-		unsigned long word = page_map.dirty[index / 64] & bits_mask(index % 64, n);
+		unsigned long mask = bits_mask(index % 64, n);
+		unsigned long word = page_map.dirty[index / 64] & mask;
 
-		count += (unsigned long)__builtin_popcountl(word);
+		/* most often all or none are */
+		if (word)
+			count += likely(word == mask) ? n : bits_count(word);
 		index += n;
 		nr_pages -= n;
 	}

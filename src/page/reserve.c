@@ -256,7 +256,7 @@ void reserve_check(void)
 
 	for (unsigned int class = 0; class < CLASSES; class ++)
 		for (unsigned int i = 0; i < MAX_WORDS; i++)
-			blocks += (unsigned long)__builtin_popcountll(taken[class][i]);
+			blocks += bits_count(taken[class][i]);
 	for (unsigned int i = 0; i < RESERVE_MAX_MAPPED; i++) {
 		CHECK(mapped[i].addr != CLAIMED);
 		larger += mapped[i].addr != 0;

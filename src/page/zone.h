@@ -40,6 +40,18 @@ extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zo
 
 /* ranges.c: dirty bits of pages */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
+struct zone_dirty {
+	unsigned long nr; /* of */
+	unsigned long of; /* pages in a row */
+};
+/* Dirty ones of nr_pages of them: most often all or none are. */
+static inline unsigned long zone_dirty_part(struct zone_dirty d, unsigned long index,
+					    unsigned long nr_pages)
+{
+	if (d.nr == 0 || d.nr == d.of)
+		return d.nr ? nr_pages : 0;
+	return zone_count_dirty(index, nr_pages);
+}
 void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 /* buddy.c: blocks off and onto the lists, with merging and counting */
 /*

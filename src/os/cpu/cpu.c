@@ -75,7 +75,7 @@ static unsigned int measure_mask(const struct os_cpumask *mask, unsigned int *nr
 	*nr_ids = 0;
 	for (unsigned int i = 0; mask && i < ARRAY_SIZE(mask->word); i++)
 		if (mask->word[i]) {
-			count += (unsigned int)__builtin_popcountl(mask->word[i]);
+			count += bits_count(mask->word[i]);
 			*nr_ids = i * OS_WORD_BITS + fls(mask->word[i]);
 		}
 	return count;

@@ -261,7 +261,7 @@ struct os_place os_policy_place_by(const struct os_policy *policy, uint32_t *cur
 
 	if (policy->mode != OS_POLICY_INTERLEAVE)
 		return place_at(policy, fixed_node(policy, local));
-	n = fetch_add(cursor, 1) % (unsigned int)__builtin_popcountll(policy->mask);
+	n = fetch_add(cursor, 1) % bits_count(policy->mask);
 	return place_at(policy, nth_node(policy->mask, n));
 }
 
