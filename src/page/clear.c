@@ -21,6 +21,7 @@
 #include "os/instrument/memcheck.h"
 #include "os/memory/resident.h"
 #include "os/memory/vm.h"
+#include "os/process/filter.h"
 #include "page/realtime.h"
 
 /* Memory that is locked is not given back. A memory checker has to see what is written. */
@@ -72,7 +73,7 @@ void page_clear_large(void *p, size_t size)
 	char *start = (char *)ALIGN_UP((uintptr_t)p, os_page_size());
 	char *end = (char *)ALIGN_DOWN((uintptr_t)p + size, os_page_size());
 
-	if (realtime_is_on() || unlikely(os_memcheck_on) || !os_may_count_resident()) {
+	if (realtime_is_on() || unlikely(os_memcheck_on) || !os_filter_is_none()) {
 		memset(p, 0, size);
 		return;
 	}

@@ -10,7 +10,7 @@
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
  * Flow:       called by page/, api/, cache/ and malloc/; calls purge_blocks.c, purge_lazy.c,
- *             purge_tables.c, purge_inside.c, keep.c, os/memory/.
+ *             purge_tables.c, purge_inside.c, keep.c, os/memory/, os/process/filter.h.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -25,6 +25,7 @@
 #include "os/instrument/memcheck.h"
 #include "os/time/clock.h"
 #include "os/memory/vm.h"
+#include "os/process/filter.h"
 #include "page/buddy.h"
 #include "page/pcp.h"
 #include "page/zone.h"
@@ -43,10 +44,11 @@
 #define PURGE_PART 64ul
 #define PURGE_PART_REFAULTS 1024ul /* pages */
 #define PURGE_OLD_ORDER 2u	   /* by age no smaller blocks are purged */
+#define PURGE_ALONE_ORDER 5u	   /* from here on blocks are purged one by one */
 
 #define LONGER 8u	 /* half-lives */
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
-#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most where there is no bound */
+#define OLD_BLOCKS 64	 /* at once, and in one search for old blocks, where there is no bound */
 #define TABLES 4	 /* chunks, and blocks, of which one purge gives the descriptors back */
 #define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
 #define STEP_LEAST 64ul	 /* units of one system call where there is a bound, */
@@ -287,7 +289,7 @@ static unsigned int purge_some_locked(struct buddy_zone *zone,
 	struct purge_batch batch = {
 		.block = purge_rooms[node].block,
 		.range = purge_rooms[node].range,
-		.room = PURGE_BLOCKS,
+		.room = end_us ? PURGE_BLOCKS : OLD_BLOCKS,
 		.lazily = lazily,
 	};
 	uint64_t from = os_clock_us();
@@ -299,10 +301,18 @@ static unsigned int purge_some_locked(struct buddy_zone *zone,
 	return batch.nr;
 }
 
+/* One call for each of them would be most of what a purge takes. */
+static bool are_small_locked(struct buddy_zone *zone, struct page *(*pick)(struct buddy_zone *zone))
+{
+	const struct page *page = pick(zone);
+
+	return page && page->order < PURGE_ALONE_ORDER && os_filter_is_none();
+}
+
 /*
- * Purges the block that pick() names while more than keep pages are dirty. What a step may do, an
- * ordinary free may not (os_purge_ranges()): several blocks. Returns how many; at_once: not lazily;
- * *ok: there was one, and the system did not refuse.
+ * Purges the block that pick() names while more than keep pages are dirty, or several: in a step,
+ * and where blocks are small and no filter of system calls forbids it (os_purge_ranges()). Returns
+ * how many; at_once: not lazily; *ok: there was one, and the system did not refuse.
  */
 static unsigned int purge_next_locked(struct buddy_zone *zone,
 				      struct page *(*pick)(struct buddy_zone *zone),
@@ -317,7 +327,7 @@ static unsigned int purge_next_locked(struct buddy_zone *zone,
 		.lazily = zone_lazy && !at_once,
 	};
 
-	if (unlikely(end_us) && !os_memcheck_on)
+	if ((unlikely(end_us) || are_small_locked(zone, pick)) && !os_memcheck_on)
 		return purge_some_locked(zone, pick, keep, batch.lazily, ok);
 	fill_batch_locked(zone, &batch, pick, keep);
 	*ok = batch.nr && purge_batch_end_locked(zone, &batch);

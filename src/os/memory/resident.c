@@ -6,8 +6,7 @@
  *             its segments are. Between these there may be nothing mapped.
  * Invariants: see resident.h.
  * Locks:      none.
- * Flow:       see resident.h; calls madvise, mincore, mlock, munlock, prctl, vm.h,
- *             os/process/file.h.
+ * Flow:       see resident.h; calls madvise, mincore, mlock, munlock, vm.h, os/process/file.h.
  */
 #include "os/memory/resident.h"
 
@@ -15,7 +14,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -64,11 +62,6 @@ void os_unlock(void *addr, size_t size)
 
 	munlock(addr, size);
 	errno = saved;
-}
-
-bool os_may_count_resident(void)
-{
-	return os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
 }
 
 long os_count_resident(void *addr, size_t size)

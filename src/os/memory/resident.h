@@ -6,7 +6,7 @@
  * Invariants: addresses and sizes are multiples of os_page_size(). errno is preserved.
  * Locks:      none; callers serialise what they do to one range.
  * Flow:       called by page/clear.c, page/realtime.c and cache/init.c; calls madvise, mincore,
- *             mlock, munlock, prctl, and os/process/file.h.
+ *             mlock, munlock, and os/process/file.h.
  */
 #ifndef OS_RESIDENT_H
 #define OS_RESIDENT_H
@@ -29,16 +29,11 @@ void os_lock_image(void);
 /* Takes back what os_lock() did for a range; failure is ignored. */
 void os_unlock(void *addr, size_t size);
 
-/*
- * May this thread call os_count_resident()? Filters of system calls that end a program for it are
- * usual: lists of calls for services do not have mincore(). So under no filter at all.
- */
-bool os_may_count_resident(void);
-
 #define OS_COUNT_MOST 512u /* pages */
 /*
  * How many pages of a range, which are OS_COUNT_MOST at most, are in memory; what was swapped out
- * is not. -errno: the system does not say.
+ * is not. -errno: the system does not say. Not under a filter of system calls
+ * (os/process/filter.h): lists of calls for services do not have mincore().
  */
 long os_count_resident(void *addr, size_t size);
 

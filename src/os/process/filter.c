@@ -130,12 +130,17 @@ void os_filter_init(void)
 	}
 }
 
+bool os_filter_is_none(void)
+{
+	return os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
+}
+
 bool os_filter_was_added(void)
 {
 	uint32_t filters;
 
 	if (!os_filtered)
-		return os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
+		return !os_filter_is_none();
 	filters = os_filter_count(STATUS);
 	return filters && os_filters && os_filters != OS_FILTERS_END && filters != os_filters;
 }

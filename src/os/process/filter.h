@@ -7,8 +7,8 @@
  * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
  *             filters. errno is preserved.
  * Locks:      none; the library's init calls os_filter_init() before there is a second user.
- * Flow:       called by cache/init.c and cache/control/thread.c; read by os/memory/readable.c and
- *             inspect/root.c; calls prctl(2), os/process/file.h.
+ * Flow:       called by cache/init.c, cache/control/thread.c, page/clear.c and page/purge.c; read
+ *             by os/memory/readable.c and inspect/root.c; calls prctl(2), os/process/file.h.
  */
 #ifndef OS_FILTER_H
 #define OS_FILTER_H
@@ -29,6 +29,12 @@ cold void os_filter_init(void);
 
 /* Does this thread have filters that were not there then? As far as that can be known. */
 cold bool os_filter_was_added(void);
+
+/*
+ * Has this thread no filter at all? One of a service or a container may end the program for a call
+ * that is not usual there: so the library makes some calls only without any.
+ */
+bool os_filter_is_none(void);
 
 /* The number by a file like /proc/self/status, as os_filters. */
 cold uint32_t os_filter_count(const char *path);
