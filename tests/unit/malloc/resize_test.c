@@ -5,7 +5,6 @@
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
 #include <errno.h>
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,6 +22,7 @@
 #include "debug/pages/blocks.h"
 #include "debug/report/report.h"
 #include "malloc/hot.h"
+#include "malloc/libc.h"
 #include "os/instrument/probe.h"
 #include "os/memory/vm.h"
 #include "page/page.h"
