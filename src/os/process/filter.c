@@ -132,7 +132,7 @@ void os_filter_init(void)
 
 bool os_filter_is_none(void)
 {
-	return os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
+	return !os_filtered && os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == 0;
 }
 
 bool os_filter_was_added(void)

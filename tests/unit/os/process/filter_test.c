@@ -78,11 +78,11 @@ static void start_under_one(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!os_filtered);
 	CHILD_CHECK(os_filters <= 1);
 	errno = 77;
-	CHILD_CHECK(!os_filter_was_added());
+	CHILD_CHECK(!os_filter_was_added() && os_filter_is_none());
 	child_deny(SYS_acct, EPERM);
-	CHILD_CHECK(os_filter_was_added());
+	CHILD_CHECK(os_filter_was_added() && !os_filter_is_none());
 	os_filter_init();
-	CHILD_CHECK(!os_filter_was_added());
+	CHILD_CHECK(!os_filter_was_added() && !os_filter_is_none());
 	CHILD_CHECK(errno == 77);
 	CHILD_CHECK(os_filtered);
 	CHILD_CHECK(os_filters == (kernel_counts() ? 2 : 0));
