@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: see page/clear.h.
  * Locks:      see page/clear.h.
- * Flow:       see page/clear.h; calls os/memory/, realtime.h.
+ * Flow:       see page/clear.h; calls os/memory/, os/process/filter.h, realtime.h.
  *
  * A large block may lie where another one was, of which little is resident: a table that was used
  * here and there, or addresses without pages (page/keep.h). To write zeros there makes all of it

@@ -6,7 +6,8 @@
  * Data:       none.
  * Invariants: none of a block's counts change: it is in use, whatever of it is resident.
  * Locks:      none; the block is the caller's.
- * Flow:       called by cache/kmalloc/kmalloc.c and malloc/resize.c; calls os/memory/.
+ * Flow:       called by cache/kmalloc/kmalloc.c and malloc/resize.c; calls os/memory/,
+ *             os/process/filter.h.
  */
 #ifndef PAGE_CLEAR_H
 #define PAGE_CLEAR_H

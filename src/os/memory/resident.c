@@ -68,9 +68,10 @@ long os_count_resident(void *addr, size_t size)
 {
 	unsigned char in_memory[OS_COUNT_MOST];
 	size_t pages = size / os_page_size();
-	long count = os_syscall(SYS_mincore, addr, size, in_memory);
+	long count;
 
 	ASSERT(pages <= OS_COUNT_MOST);
+	count = os_syscall(SYS_mincore, addr, size, in_memory);
 	for (size_t i = 0; i < pages && count >= 0; i++)
 		count += in_memory[i] & 1;
 	return count;

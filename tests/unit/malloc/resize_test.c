@@ -21,10 +21,12 @@
 #include "child.h"
 #include "debug/pages/blocks.h"
 #include "debug/report/report.h"
+#include "in_memory.h"
 #include "malloc/hot.h"
 #include "malloc/libc.h"
 #include "os/instrument/probe.h"
 #include "os/memory/vm.h"
+#include "os/process/filter.h"
 #include "page/page.h"
 #include "replaced.h"
 #include "smaps.h"
@@ -91,17 +93,6 @@ static void test_calloc_clears_all_usable(void **state)
 	}
 }
 
-static size_t resident_bytes(const void *p, size_t size)
-{
-	static unsigned char in_memory[64 << 8];
-	size_t count = 0;
-
-	CHILD_CHECK(mincore((void *)(uintptr_t)p, size, in_memory) == 0);
-	for (size_t i = 0; i < size / PAGE_SIZE; i++)
-		count += in_memory[i] & 1;
-	return count * PAGE_SIZE;
-}
-
 /* A large table that few pages are used of, again and again. */
 static void use_sparse_tables(void *filtered)
 {
@@ -118,9 +109,9 @@ static void use_sparse_tables(void *filtered)
 			CHILD_CHECK(!p[i] && !p[i + 5]);
 			p[i + 5] = 1;
 		}
-		if (!filtered && bare_process() && os_page_size() == PAGE_SIZE &&
+		if (os_filter_is_none() && bare_process() && os_page_size() == PAGE_SIZE &&
 		    !smaps_kib(p, "AnonHugePages:"))
-			CHILD_CHECK(resident_bytes(p, SIZE) <= SIZE / 16);
+			CHILD_CHECK(pages_in_memory(p, SIZE) <= SIZE / PAGE_SIZE / 16);
 		give(p);
 	}
 }
