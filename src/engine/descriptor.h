@@ -42,6 +42,33 @@ static always_inline void engine_set_counters(struct page *slab, struct slab_cou
 }
 
 /*
+ * The stamp of a slab of SLUB: bit 0, whether it is worth emptying (slub/sparse.c), and the lane
+ * that takes from it + 1 (slub/lane.c). Changed under list_lock; read without it, as a hint.
+ */
+#define ENGINE_LANES 8u /* CPUs whose numbers are congruent are one */
+#define ENGINE_NO_LANE (~0u)
+
+static inline bool engine_slab_is_sparse(const struct page *slab)
+{
+	return load_relaxed(&slab->stamp) & 1u;
+}
+
+static inline void engine_set_slab_sparse(struct page *slab, bool sparse)
+{
+	store_relaxed(&slab->stamp, (load_relaxed(&slab->stamp) & ~1u) | sparse);
+}
+
+static inline unsigned int engine_slab_lane(const struct page *slab)
+{
+	return (load_relaxed(&slab->stamp) >> 1) - 1;
+}
+
+static inline void engine_set_slab_lane(struct page *slab, unsigned int lane)
+{
+	store_relaxed(&slab->stamp, (load_relaxed(&slab->stamp) & 1u) | (lane + 1) << 1);
+}
+
+/*
  * New pages become a slab on no list. Atomic, because a hit path of front/cpuslab.c may look at
  * pages that were another's.
  */

@@ -280,8 +280,9 @@ struct engine {
 	void (*ctor)(void *obj);
 	void (*dtor)(void *obj); /* only with a ctor; NULL: none */
 	unsigned char page_class;
-	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
-	bool pack;	    /* footprint first, see struct engine_params */
+	uint8_t page_lists : 7; /* enum pcp_kind, as in struct engine_params */
+	bool lanes : 1;		/* slabs say which CPUs take from them: slub/lane.c */
+	bool pack;		/* footprint first, see struct engine_params */
 	/* flush and shrink check each object and free list: set during drains by cache/; atomic */
 	bool verify_frees;
 	unsigned int mark; /* bytes to the mark of a free object (base/mark.h); 0: it has none */

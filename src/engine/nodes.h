@@ -13,6 +13,7 @@
 #define ENGINE_NODES_H
 
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "engine/engine.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
@@ -23,10 +24,11 @@ struct engine_node {
 	struct list_head partial;
 	/* slub: debug caches with SLAB_STORE_USER only; debug: and those with another layout */
 	struct list_head full;
-	unsigned long nr_slabs;	     /* atomic; debug: isolated ones included */
-	unsigned long total_objects; /* atomic */
-	unsigned long nr_pages;	     /* atomic; of all slabs */
-	unsigned long asked;	     /* atomic; questions since the last look, see slub/sparse.c */
+	unsigned long nr_slabs;	      /* atomic; debug: isolated ones included */
+	unsigned long total_objects;  /* atomic */
+	unsigned long nr_pages;	      /* atomic; of all slabs */
+	unsigned long asked;	      /* atomic; questions since the last look, see slub/sparse.c */
+	uint8_t passed[ENGINE_LANES]; /* slub/lane.c: slabs of a lane, since that took from any */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Nodes that a cache has: those of the machine, at least one. */

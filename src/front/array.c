@@ -183,14 +183,14 @@ static uintptr_t sheaf_make(struct front *f)
 /* An empty sheaf, from the depot or new; 0: see sheaf_make(). */
 uintptr_t sheaf_get_empty(struct front *f)
 {
-	uintptr_t top = depot_get_empty(array_depot(f));
+	uintptr_t top = depot_get(array_depot(f), DEPOT_EMPTY);
 
 	return top ? top : sheaf_make(f);
 }
 
 static void sheaf_put_empty(struct front *f, uintptr_t top)
 {
-	if (!depot_put_empty(array_depot(f), top))
+	if (!depot_put(array_depot(f), DEPOT_EMPTY, top))
 		sheaf_delete(top);
 }
 
@@ -200,7 +200,7 @@ static void sheaf_put(struct front *f, uintptr_t top)
 	if (os_topology.nr_nodes > 1)
 		top = array_remote_sort(f, top);
 	if (sheaf_count(top)) {
-		if (depot_put_full(array_depot(f), top))
+		if (depot_put(array_depot(f), DEPOT_FULL, top))
 			return;
 		top = sheaf_flush(f, top);
 	}
@@ -297,11 +297,11 @@ static void sheaf_prefetch_objects(uintptr_t top)
 uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 {
 	struct depot *d = array_depot(f);
-	uintptr_t other = top ? depot_exchange_empty(d, top) : 0;
+	uintptr_t other = top ? depot_exchange(d, DEPOT_EMPTY, top) : 0;
 
 	if (!other) {
 		/* the depot may have no space for an empty one: take a full one all the same */
-		other = depot_get_full(d);
+		other = depot_get(d, DEPOT_FULL);
 		if (other && top)
 			sheaf_delete(top);
 	}
@@ -391,14 +391,14 @@ uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 		if (sheaf_room(top))
 			return top;
 	}
-	other = depot_exchange_full(d, top);
+	other = depot_exchange(d, DEPOT_FULL, top);
 	if (other) {
 		sheaf_prefetch(other);
 		return other;
 	}
 	/* a hint: else each overflow would make a sheaf, only to leave it empty in the depot */
-	other = load_relaxed(&d->nr_full) < load_relaxed(&d->max_full) ? sheaf_make(f) : 0;
-	if (!other || depot_put_full(d, top))
+	other = depot_has_room(d) ? sheaf_make(f) : 0;
+	if (!other || depot_put(d, DEPOT_FULL, top))
 		return other;
 	sheaf_put_empty(f, other);
 	return 0;
@@ -502,9 +502,9 @@ void array_drain_depot(struct front *f, struct depot *d)
 {
 	uintptr_t top;
 
-	while ((top = depot_get_full(d)))
+	while ((top = depot_take(d, DEPOT_FULL)))
 		sheaf_delete(sheaf_flush(f, top));
-	while ((top = depot_get_empty(d)))
+	while ((top = depot_take(d, DEPOT_EMPTY)))
 		sheaf_delete(top);
 	array_remote_drain(f, d);
 }
@@ -544,8 +544,7 @@ static unsigned long array_held(struct front *f)
 		held += word_count(f, load_relaxed(percpu_spare(f->id, cpu)));
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		held += load_relaxed(&f->depot[node].nr_objects) +
-			array_remote_held(&f->depot[node]);
+		held += depot_objects(&f->depot[node]) + array_remote_held(&f->depot[node]);
 	return held + array_charged_held(f);
 }
 
@@ -557,8 +556,10 @@ static void array_destroy(struct front *f)
 	if (ops)
 		ops->forget(f);
 	array_limit_forget(f);
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		array_remote_destroy(&f->depot[node]);
+		depot_destroy(&f->depot[node]);
+	}
 	meta_free(f->depot, os_topology.nr_nodes * sizeof(struct depot));
 	f->depot = NULL;
 }
@@ -571,10 +572,10 @@ static void array_each_lock(struct front *f, void (*act)(struct lock *l))
 		struct depot *d = &f->depot[node];
 
 		if (taking)
-			act(&d->lock);
+			depot_each_lock(d, act);
 		array_remote_each_lock(d, act);
 		if (!taking)
-			act(&d->lock);
+			depot_each_lock(d, act);
 	}
 }
 

@@ -7,8 +7,8 @@
  * Invariants: a sheaf has the capacity that it was made with for as long as it is there, and says
  *             which (depot.h). Installs and depots take none but those of the capacity of now.
  * Locks:      the registry lock, held by callers; inside growth_lock, depot.lock, the engine's.
- * Flow:       called through front_array_ops; calls array.c, array_limit.c, depot.c,
- *             page/realtime.h.
+ * Flow:       called through front_array_ops; calls array.c, array_limit.c,
+ *             depot_limit.c, page/realtime.h.
  *
  * A change has three steps, in this order:
  *   1. Each depot begins anew with the new capacity; what it held goes back to the slabs. A miss
@@ -132,11 +132,11 @@ int array_init(struct front *f, unsigned int capacity)
 static void renew_depots(struct front *f, unsigned int capacity)
 {
 	struct depot_limits limits = limits_of(f->engine, capacity);
-	struct depot old;
+	struct depot_rest old;
 
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		array_limit_renew(&f->depot[node], &limits, &old);
-		array_drain_depot(f, &old);
+		array_drain_depot(f, &old.depot);
 		array_remote_drain(f, &f->depot[node]);
 	}
 }

@@ -52,7 +52,7 @@ bool array_give_up(struct front *f)
 	give_back(f, sheaf_unstash(f));
 	if (ops)
 		ops->give_up(f);
-	for (unsigned int n = 0; n < GIVE_UP_SHEAVES && (top = depot_get_full(d)); n++)
+	for (unsigned int n = 0; n < GIVE_UP_SHEAVES && (top = depot_take(d, DEPOT_FULL)); n++)
 		give_back(f, top);
 	return f->engine->size >= LARGE_OBJECT;
 }
@@ -84,8 +84,8 @@ static uint64_t look(struct front *f, bool *holds)
 		sum = add(add(add(sum, word), spare), charged);
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		uint32_t full = load_relaxed(&f->depot[node].nr_full);
-		uint32_t empty = load_relaxed(&f->depot[node].nr_empty);
+		uint32_t full = depot_count(&f->depot[node], DEPOT_FULL);
+		uint32_t empty = depot_count(&f->depot[node], DEPOT_EMPTY);
 
 		*holds |= full || empty;
 		sum = add(add(sum, full), empty);

@@ -76,7 +76,8 @@ static unsigned long sheaf_bytes(const struct front *f, const struct depot *d)
 
 static unsigned long bytes_beyond(const struct growth *g)
 {
-	return (g->depot->max_full - g->depot->base_full) * sheaf_bytes(g->front, g->depot);
+	return (g->depot->max[DEPOT_FULL] - g->depot->base[DEPOT_FULL]) *
+	       sheaf_bytes(g->front, g->depot);
 }
 
 /* Now; the clock is read with the lock, so that it never goes back. */
@@ -115,7 +116,7 @@ static void raise_locked(struct front *f, struct depot *d)
 {
 	unsigned long most = MAX((buddy_used() << PAGE_SHIFT) / GROWTH_SHARE, GROWTH_MIN);
 	unsigned long left = most > growth_bytes ? most - growth_bytes : 0;
-	uint32_t more = (uint32_t)MIN(MAX(d->max_full, 1u), left / sheaf_bytes(f, d));
+	uint32_t more = (uint32_t)MIN(MAX(d->max[DEPOT_FULL], 1u), left / sheaf_bytes(f, d));
 
 	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !d->capacity || !growth_of(f, d))
 		return;
@@ -148,7 +149,7 @@ static unsigned int reap_sheaves(struct growth *g, unsigned int most)
 	uintptr_t top;
 
 	while (g->surplus.full && n < most) {
-		top = depot_shrink_full(g->depot);
+		top = depot_shrink(g->depot, DEPOT_FULL);
 		g->surplus.full = top ? g->surplus.full - 1 : 0;
 		if (!top)
 			break;
@@ -156,7 +157,7 @@ static unsigned int reap_sheaves(struct growth *g, unsigned int most)
 		n++;
 	}
 	while (g->surplus.empty && n < most) {
-		top = depot_shrink_empty(g->depot);
+		top = depot_shrink(g->depot, DEPOT_EMPTY);
 		g->surplus.empty = top ? g->surplus.empty - 1 : 0;
 		if (!top)
 			break;
@@ -174,7 +175,8 @@ static void finish_locked(struct growth *g)
 	g->is_reaped = false;
 	list_del(&g->list);
 	list_add_tail(&g->list, &done);
-	if (d->max_full == d->base_full && d->max_empty == d->base_empty)
+	if (d->max[DEPOT_FULL] == d->base[DEPOT_FULL] &&
+	    d->max[DEPOT_EMPTY] == d->base[DEPOT_EMPTY])
 		forget(g);
 }
 
@@ -257,7 +259,7 @@ static void forget_locked(struct depot *d)
 	forget(d->growth);
 }
 
-void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot *old)
+void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot_rest *old)
 {
 	lock_acquire(&growth_lock);
 	forget_locked(d);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/array_near.c - an array whose objects lie scattered is exchanged for one of neighbours
+ * front/array_near.c - an array whose objects lie scattered, or in slabs of other CPUs, gets others
  *
- * Why:        docs/adr/0058.
+ * Why:        docs/adr/0058, docs/adr/0074.
  * Data:       of each depot how many exchanges are left, and since when (depot.h).
- * Invariants: an exchange takes as many objects from the engine as it gives back, or fewer, and
- *             has no slab made.
+ * Invariants: an exchange takes as many objects from the engine as it gives back, or fewer. For
+ *             neighbours no slab is made.
  * Locks:      the engine's inside calls. The counts are hints, changed without a lock: what is lost
  *             when two threads change them are some exchanges more or fewer.
  * Flow:       called by array_sheaf.h; calls array.c, engine->ops, page/realtime.h.
@@ -18,9 +18,10 @@
  * but only so many times in an epoch that programs which free and allocate in bursts hardly notice.
  * Where slabs have no neighbours either, it waits for the next epoch.
  *
- * Slabs mix what CPUs keep apart in lanes (depot.h): of two objects on one cache line two CPUs
- * would get one each, and wait for one another at every write. So where a second CPU wants an
- * exchange before the first one's are used up, there are none of small objects for a second.
+ * Small objects whose slabs are another CPU's (engine/slub/lane.c) came with a thread that moved,
+ * or were freed here: they lie on cache lines with objects that the other CPU writes to. They go
+ * back to their slabs, where the other one finds them, and out go objects of slabs of this CPU. The
+ * same number bounds both.
  *
  * The sheaf is the caller's. Between the engine's two calls this thread alone knows both the old
  * and the new objects, and all of them count as in use; a thread that is preempted, or ended, there
@@ -29,16 +30,13 @@
 #include "front/array_sheaf.h"
 
 #include "base/bits.h"
-#include "front/percpu.h"
 #include "page/realtime.h"
 
-#define NEAR_MAX_OBJECT 512u   /* bytes; of larger ones few lie on a page in any case */
-#define NEAR_LOOK 16u	       /* objects that are looked at */
-#define NEAR_FEW_PAGES 11u     /* on no more pages than that they are neighbours */
-#define NEAR_FIRST_PAIRS 3u    /* two of one page among these: not scattered, in most cases */
-#define NEAR_SHARES_LINES 128u /* bytes; smaller ones share lines with those beside them */
-#define NEAR_APART 16u	       /* epochs without exchanges once two CPUs wanted some */
-#define NEAR_PAUSE 16	       /* misses until the clock is asked again whether the epoch is over */
+#define NEAR_MAX_OBJECT 512u /* bytes; of larger ones few lie on a page in any case */
+#define NEAR_LOOK 16u	     /* objects that are looked at */
+#define NEAR_FEW_PAGES 11u   /* on no more pages than that they are neighbours */
+#define NEAR_FIRST_PAIRS 3u  /* two of one page among these: not scattered, in most cases */
+#define NEAR_PAUSE 16	     /* misses until the clock is asked again whether the epoch is over */
 
 unsigned int array_near_most = ARRAY_NEAR_DEFAULT;
 
@@ -64,27 +62,21 @@ static void wait_for(struct depot *d, uint32_t now, uint32_t epochs)
 }
 
 /* May there be one now? Takes it. left, as it was: 0 or more. */
-static bool take_turn(struct depot *d, int32_t left, unsigned int size)
+static bool take_turn(struct depot *d, int32_t left)
 {
-	int32_t cpu = percpu_cpu();
 	uint32_t now;
 
-	if (left > 0 && (size >= NEAR_SHARES_LINES || load_relaxed(&d->near_cpu) == cpu)) {
+	if (left > 0) {
 		store_relaxed(&d->near_left, left - 1);
 		return true;
 	}
 	now = depot_epoch();
-	if (left > 0) {
-		wait_for(d, now, NEAR_APART);
-		return false;
-	}
 	if (now - load_relaxed(&d->near_epoch) < load_relaxed(&d->near_wait)) {
 		store_relaxed(&d->near_left, -NEAR_PAUSE);
 		return false;
 	}
 	left = (int32_t)load_relaxed(&array_near_most);
 	wait_for(d, now, 1);
-	store_relaxed(&d->near_cpu, cpu);
 	if (left)
 		store_relaxed(&d->near_left, left - 1);
 	return left;
@@ -103,13 +95,24 @@ static void sort_by_address(void **objs, unsigned int n)
 	}
 }
 
+/* n objects, in ascending order, in place of those of a sheaf. */
+static uintptr_t put_in_place(struct front *f, struct depot *d, uintptr_t top, void **objs,
+			      unsigned int n)
+{
+	void **entry = (void **)sheaf_flush(f, top);
+
+	while (n)
+		*++entry = objs[--n];
+	store_relaxed(&d->nr_exchanges, load_relaxed(&d->nr_exchanges) + 1);
+	return (uintptr_t)entry;
+}
+
 /* Neighbours in place of the objects of a sheaf, if the engine has any. */
 static noinline uintptr_t exchange(struct front *f, struct depot *d, uintptr_t top)
 {
 	const struct engine_ops *ops = f->engine->ops;
 	void *objs[USLAB_SHEAF_CAPACITY];
 	unsigned int n;
-	void **entry;
 
 	if (!ops->refill_near || realtime_is_on())
 		return top;
@@ -121,11 +124,20 @@ static noinline uintptr_t exchange(struct front *f, struct depot *d, uintptr_t t
 		return top;
 	}
 	sort_by_address(objs, n);
-	entry = (void **)sheaf_flush(f, top);
-	while (n)
-		*++entry = objs[--n];
-	store_relaxed(&d->nr_exchanges, load_relaxed(&d->nr_exchanges) + 1);
-	return (uintptr_t)entry;
+	return put_in_place(f, d, top, objs, n);
+}
+
+/* Objects of this CPU's slabs in place of others'. They ascend slab by slab. */
+static noinline uintptr_t exchange_for_own(struct front *f, struct depot *d, uintptr_t top)
+{
+	void *objs[USLAB_SHEAF_CAPACITY];
+	unsigned int n;
+
+	if (realtime_is_on())
+		return top;
+	n = f->engine->ops->refill(f->engine, objs, sheaf_count(top), GFP_NOWAIT | __GFP_NOWARN,
+				   NUMA_NO_NODE);
+	return n ? put_in_place(f, d, top, objs, n) : top;
 }
 
 uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
@@ -137,9 +149,10 @@ uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
 		store_relaxed(&d->near_left, left + 1);
 		return top;
 	}
+	if (unlikely(is_of_others(f, *(void **)top)))
+		return take_turn(d, left) ? exchange_for_own(f, d, top) : top;
 	if (sheaf_count(top) < NEAR_LOOK || f->engine->size > NEAR_MAX_OBJECT ||
-	    likely(!is_scattered((void **)top - (NEAR_LOOK - 1))) ||
-	    !take_turn(d, left, f->engine->size))
+	    likely(!is_scattered((void **)top - (NEAR_LOOK - 1))) || !take_turn(d, left))
 		return top;
 	return exchange(f, d, top);
 }

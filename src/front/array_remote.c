@@ -67,7 +67,7 @@ static struct depot_remote *remotes_of(const struct depot *d)
 static void send_home(struct front *f, unsigned int node, uintptr_t top)
 {
 	numa_count_remote_frees(node, sheaf_count(top));
-	if (!load_relaxed(&f->closed) && depot_put_full(&f->depot[node], top))
+	if (!load_relaxed(&f->closed) && depot_put(&f->depot[node], DEPOT_FULL, top))
 		return;
 	sheaf_delete(sheaf_flush(f, top));
 }

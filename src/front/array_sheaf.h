@@ -11,8 +11,10 @@
 #define FRONT_ARRAY_SHEAF_H
 
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "front/array.h"
 #include "front/depot.h"
+#include "front/percpu.h"
 
 /* ---- the generic mode does in C what <uslab/arch/...> does in a sequence; lock held ---- */
 
@@ -118,7 +120,8 @@ int array_set_capacity(struct front *f, unsigned int objects);
 
 /*
  * A sheaf with objects that the caller owns and is about to hand out: the same one, with its
- * objects, or with others in their place that lie closer together. It is not empty after.
+ * objects, or with others in their place, that lie closer together or in slabs of this CPU. It is
+ * not empty after.
  */
 uintptr_t sheaf_near_slow(struct front *f, uintptr_t top);
 
@@ -127,12 +130,25 @@ static inline bool on_one_page(const void *a, const void *b)
 	return !(((uintptr_t)a ^ (uintptr_t)b) >> PAGE_SHIFT);
 }
 
+/* A hint: does another CPU take objects from the slab of this one? */
+static always_inline bool is_of_others(const struct front *f, const void *obj)
+{
+	unsigned int lane;
+
+	if (likely(!f->engine->lanes))
+		return false;
+	lane = engine_slab_lane(page_head_unchecked(obj));
+	return lane != ENGINE_NO_LANE && lane != (unsigned int)percpu_cpu() % ENGINE_LANES;
+}
+
 static always_inline uintptr_t sheaf_near(struct front *f, uintptr_t top)
 {
 	void *const *entry = (void **)top;
 
 	/* what mostly is so where neighbours are together; below the last object is NULL */
-	return likely(on_one_page(entry[0], entry[-1])) ? top : sheaf_near_slow(f, top);
+	return likely(on_one_page(entry[0], entry[-1]) && !is_of_others(f, entry[0]))
+		       ? top
+		       : sheaf_near_slow(f, top);
 }
 
 /* ---- array_limit.c ---- */
@@ -144,7 +160,7 @@ void array_limit_reap(void);
 /* Waits for the step of a reap that is under way. */
 void array_limit_wait(void);
 /* depot_renew(); that it had grown is forgotten. */
-void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot *old);
+void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot_rest *old);
 /* Before the depots of f are freed. */
 void array_limit_forget(struct front *f);
 

@@ -2,28 +2,18 @@
 /*
  * front/depot.c - full and empty sheaves of a node (the kernel's barn)
  *
- * Why:        docs/adr/0044, docs/adr/0055.
- * Data:       stacks per depot, linked through entry 0 of each sheaf.
+ * Why:        docs/adr/0044, docs/adr/0055, docs/adr/0073.
+ * Data:       see depot.h.
  * Invariants: see depot.h; depot_check().
- * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.
- * Flow:       see depot.h; calls page/meta.c.
- *
- * While a sheaf is in a depot its entry 0 holds the link in place of the bottom's index, which is
- * written there again before the sheaf is taken out.
+ * Locks:      see depot.h. Sheaves come from page/meta.c outside of the locks.
+ * Flow:       see depot.h; calls depot_lane.c and page/meta.c. Limits: depot_limit.c.
  */
 #include "front/depot.h"
 
-#include <string.h>
-
-#include "arch/cpu.h"
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/bits.h"
-#include "front/percpu.h"
-#include "os/time/clock.h"
+#include "front/depot_lane.h"
 #include "page/meta.h"
-
-uint64_t (*depot_clock)(void) = os_clock_ms;
 
 uintptr_t sheaf_new(unsigned int capacity)
 {
@@ -41,348 +31,203 @@ void sheaf_delete(uintptr_t top)
 	meta_free(sheaf_base(top), USLAB_SHEAF_SIZE);
 }
 
-static void set_limits(struct depot *d, const struct depot_limits *limits)
+void depot_destroy(struct depot *d)
 {
-	store_relaxed(&d->capacity, limits->capacity);
-	store_relaxed(&d->max_full, limits->max_full);
-	store_relaxed(&d->max_empty, limits->max_empty);
-	d->base_full = limits->max_full;
-	d->base_empty = limits->max_empty;
+	meta_free(d->lanes, d->nr_lanes * sizeof(struct depot_lane));
+	d->lanes = NULL;
 }
 
-void depot_init(struct depot *d, const struct depot_limits *limits)
+/* ---- what all lanes hold ---- */
+
+unsigned int depot_count(const struct depot *d, enum depot_kind kind)
 {
-	lock_init(&d->lock, RANK_DEPOT);
-	set_limits(d, limits);
+	const struct depot_lane *lanes = lanes_of(d);
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++)
+		nr += load_relaxed(&lanes[i].stack[kind].nr);
+	return nr;
 }
 
-void depot_renew(struct depot *d, const struct depot_limits *limits, struct depot *old)
+unsigned long depot_objects(const struct depot *d)
 {
-	lock_acquire(&d->lock);
-	*old = (struct depot){
-		.lock = LOCK_INIT(RANK_DEPOT),
-		.nr_full = d->nr_full,
-		.nr_empty = d->nr_empty,
-		.empty = d->empty,
-		.nr_objects = d->nr_objects,
-		.capacity = d->capacity,
-	};
-	memcpy(old->full, d->full, sizeof(old->full));
-	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
-		store_relaxed(&d->full[lane], 0);
-	store_relaxed(&d->empty, 0);
-	store_relaxed(&d->nr_full, 0);
-	store_relaxed(&d->nr_empty, 0);
-	store_relaxed(&d->nr_objects, 0);
-	store_relaxed(&d->overflows, 0);
-	d->low_full = d->high_full = d->low_empty = 0;
-	set_limits(d, limits);
-	lock_release(&d->lock);
+	const struct depot_lane *lanes = lanes_of(d);
+	unsigned long objects = 0;
+
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++)
+		objects += load_relaxed(&lanes[i].nr_objects);
+	return objects;
 }
 
-static void stack_push(uintptr_t *stack, uintptr_t top)
+bool depot_has_room(const struct depot *d)
 {
-	sheaf_base(top)[0] = (void *)*stack;
-	store_relaxed(stack, top); /* read without the lock by prefetch_link()'s callers */
+	const struct depot_lane *lanes = lanes_of(d);
+	bool room = load_relaxed(&d->left[DEPOT_FULL]) > 0;
+
+	for (unsigned int i = 0; lanes && !room && i < d->nr_lanes; i++)
+		room = has_spare_quota(&lanes[i].stack[DEPOT_FULL]);
+	return room;
 }
 
-static uintptr_t stack_pop(uintptr_t *stack, unsigned int capacity)
-{
-	uintptr_t top = *stack;
+/* ---- one sheaf ---- */
 
-	store_relaxed(stack, (uintptr_t)sheaf_base(top)[0]);
-	sheaf_base(top)[0] = (void *)(uintptr_t)(USLAB_SHEAF_CAPACITY - capacity);
+/* For those who bring a sheaf. */
+static inline struct depot_lane *made_lane(struct depot *d)
+{
+	struct depot_lane *lanes = lanes_of(d);
+
+	if (unlikely(!lanes))
+		lanes = depot_make_lanes(d);
+	return lanes ? lanes + lane_here(d) : NULL;
+}
+
+/* A hint, without a lock: may there be one for this lane? */
+static inline bool may_get(const struct depot *d, const struct depot_lane *lane,
+			   enum depot_kind kind)
+{
+	return load_relaxed(&lane->stack[kind].nr) || rich_others(d, lane, kind);
+}
+
+/* 0: none. */
+static always_inline uintptr_t get_locked(struct depot *d, struct depot_lane *lane,
+					  enum depot_kind kind)
+{
+	return lane->stack[kind].nr || depot_move_to(d, lane, kind) ? pop(d, lane, kind) : 0;
+}
+
+uintptr_t depot_get(struct depot *d, enum depot_kind kind)
+{
+	struct depot_lane *lane = own_lane(d);
+	uintptr_t top;
+
+	if (!lane || !may_get(d, lane, kind))
+		return 0;
+	lock_acquire(&lane->lock);
+	top = get_locked(d, lane, kind);
+	lock_release(&lane->lock);
+	/* another lane has some, and its lock was not free: one of these is better than none */
+	if (unlikely(!top && rich_others(d, lane, kind)))
+		top = depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
 	return top;
 }
 
-/* ---- lanes ---- */
-
-/* A hint: the thread may be on another CPU at once. */
-static inline unsigned int lane_here(void)
+uintptr_t depot_take(struct depot *d, enum depot_kind kind)
 {
-	return (unsigned int)percpu_cpu() % DEPOT_LANES;
-}
-
-/* The first lane with a sheaf, from that one on and around; NULL: none. */
-static uintptr_t *lane_from(struct depot *d, unsigned int first)
-{
-	for (unsigned int i = 0; i < DEPOT_LANES; i++) {
-		uintptr_t *lane = &d->full[(first + i) % DEPOT_LANES];
-
-		if (load_relaxed(lane))
-			return lane;
-	}
-	return NULL;
-}
-
-static void push_full(struct depot *d, uintptr_t top)
-{
-	stack_push(&d->full[lane_here()], top);
-	store_relaxed(&d->nr_full, d->nr_full + 1);
-	if (unlikely(d->nr_full > d->high_full))
-		d->high_full = d->nr_full;
-	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count_at(top, d->capacity));
-}
-
-/* nr_full > 0. Looks at the lanes from first on. */
-static uintptr_t pop_full(struct depot *d, unsigned int first)
-{
-	uintptr_t top = stack_pop(lane_from(d, first), d->capacity);
-
-	store_relaxed(&d->nr_full, d->nr_full - 1);
-	if (unlikely(d->nr_full < d->low_full))
-		d->low_full = d->nr_full;
-	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top));
-	return top;
-}
-
-static void push_empty(struct depot *d, uintptr_t top)
-{
-	stack_push(&d->empty, top);
-	store_relaxed(&d->nr_empty, d->nr_empty + 1);
-}
-
-static uintptr_t pop_empty(struct depot *d)
-{
-	store_relaxed(&d->nr_empty, d->nr_empty - 1);
-	if (unlikely(d->nr_empty < d->low_empty))
-		d->low_empty = d->nr_empty;
-	return stack_pop(&d->empty, d->capacity);
+	return depot_take_from(d, lane_here(d), kind);
 }
 
 /* Is it of a capacity that the front had before? */
-static inline bool fits(const struct depot *d, unsigned int capacity)
+static inline bool fits(const struct depot_lane *lane, unsigned int capacity)
 {
-	return likely(capacity == d->capacity);
+	return likely(capacity == lane->capacity);
 }
 
+/* Several threads at a time may lose some of the counts. */
 static void overflow(struct depot *d)
 {
-	store_relaxed(&d->overflows, d->overflows + 1);
-	store_relaxed(&d->nr_overflows, d->nr_overflows + 1);
-	d->overflow_at = depot_epoch();
+	store_relaxed(&d->overflows, load_relaxed(&d->overflows) + 1);
+	store_relaxed(&d->nr_overflows, load_relaxed(&d->nr_overflows) + 1);
+	store_relaxed(&d->overflow_at, depot_epoch());
 }
 
-/*
- * A sheaf that another CPU put there: its link would be waited for under the lock. A hint, as the
- * stack may change before the lock is held.
- */
-static inline void prefetch_link(uintptr_t top)
+/* Has the lane space for a sheaf that fits? */
+static always_inline bool makes_room(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
 {
-	arch_prefetch_write(sheaf_base(top));
-}
-
-static inline void prefetch_full(struct depot *d, unsigned int lane)
-{
-	const uintptr_t *stack = lane_from(d, lane);
-
-	if (stack)
-		prefetch_link(load_relaxed(stack));
-}
-
-/* The counts are read without the lock first, as hints: an empty depot costs no lock. */
-
-uintptr_t depot_get_full(struct depot *d)
-{
-	uintptr_t top = 0;
-	unsigned int lane;
-
-	if (!load_relaxed(&d->nr_full))
-		return 0;
-	lane = lane_here();
-	prefetch_full(d, lane);
-	lock_acquire(&d->lock);
-	if (d->nr_full)
-		top = pop_full(d, lane);
-	lock_release(&d->lock);
-	return top;
-}
-
-uintptr_t depot_get_empty(struct depot *d)
-{
-	uintptr_t top = 0;
-
-	if (!load_relaxed(&d->nr_empty))
-		return 0;
-	lock_acquire(&d->lock);
-	if (d->nr_empty)
-		top = pop_empty(d);
-	lock_release(&d->lock);
-	return top;
-}
-
-bool depot_put_full(struct depot *d, uintptr_t top)
-{
-	unsigned int capacity = sheaf_capacity(top);
-	bool room;
-
-	lock_acquire(&d->lock);
-	room = fits(d, capacity) && d->nr_full < d->max_full;
-	if (room)
-		push_full(d, top);
-	else if (fits(d, capacity))
+	if (likely(has_spare_quota(&lane->stack[kind])) || depot_more_quota(d, lane, kind))
+		return true;
+	if (kind == DEPOT_FULL)
 		overflow(d);
-	lock_release(&d->lock);
-	return room;
+	return false;
 }
 
-bool depot_put_empty(struct depot *d, uintptr_t top)
+bool depot_put(struct depot *d, enum depot_kind kind, uintptr_t top)
 {
 	unsigned int capacity = sheaf_capacity(top);
-	bool room;
+	struct depot_lane *lane = made_lane(d);
+	bool done;
 
-	lock_acquire(&d->lock);
-	room = fits(d, capacity) && d->nr_empty < d->max_empty;
-	if (room)
-		push_empty(d, top);
-	lock_release(&d->lock);
-	return room;
+	if (unlikely(!lane))
+		return false;
+	lock_acquire(&lane->lock);
+	done = fits(lane, capacity) && makes_room(d, lane, kind);
+	if (done)
+		push(d, lane, kind, top);
+	lock_release(&lane->lock);
+	return done;
 }
 
-uintptr_t depot_exchange_full(struct depot *d, uintptr_t top)
+/* The kind is known where this is compiled: misses are made of it. */
+static always_inline uintptr_t exchange_in_lane(struct depot *d, enum depot_kind kind,
+						uintptr_t top)
 {
+	enum depot_kind wanted = kind == DEPOT_FULL ? DEPOT_EMPTY : DEPOT_FULL;
 	unsigned int capacity = sheaf_capacity(top);
+	struct depot_lane *lane = made_lane(d);
 	uintptr_t other = 0;
-	bool room;
 
-	prefetch_link(load_relaxed(&d->empty));
-	lock_acquire(&d->lock);
-	room = d->nr_full < d->max_full;
-	if (room && d->nr_empty && fits(d, capacity)) {
-		other = pop_empty(d);
-		push_full(d, top);
-	} else if (!room && fits(d, capacity)) {
-		overflow(d);
-	}
-	lock_release(&d->lock);
+	/* that a full sheaf finds no space is counted, whether or not there is an empty one */
+	if (unlikely(!lane) || (wanted == DEPOT_FULL && !may_get(d, lane, wanted)))
+		return 0;
+	lock_acquire(&lane->lock);
+	if (fits(lane, capacity) && makes_room(d, lane, kind))
+		other = get_locked(d, lane, wanted);
+	if (other)
+		push(d, lane, kind, top);
+	lock_release(&lane->lock);
 	return other;
 }
 
-uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top)
+uintptr_t depot_exchange(struct depot *d, enum depot_kind kind, uintptr_t top)
 {
-	unsigned int capacity = sheaf_capacity(top);
-	uintptr_t other = 0;
-	unsigned int lane;
+	return kind == DEPOT_FULL ? exchange_in_lane(d, DEPOT_FULL, top)
+				  : exchange_in_lane(d, DEPOT_EMPTY, top);
+}
 
-	if (!load_relaxed(&d->nr_full))
-		return 0;
-	lane = lane_here();
-	prefetch_full(d, lane);
-	lock_acquire(&d->lock);
-	if (fits(d, capacity) && d->nr_full && d->nr_empty < d->max_empty) {
-		other = pop_full(d, lane);
-		push_empty(d, top);
+/* ---- fork, and what must hold ---- */
+
+void depot_each_lock(struct depot *d, void (*act)(struct lock *l))
+{
+	bool taking = act == lock_fork_prepare;
+
+	if (taking)
+		act(&d->lock);
+	for (unsigned int i = 0; d->lanes && i < d->nr_lanes; i++)
+		act(&d->lanes[i].lock);
+	if (!taking)
+		act(&d->lock);
+}
+
+static void check_stack(const struct depot_lane *lane, enum depot_kind kind)
+{
+	const struct depot_stack *stack = &lane->stack[kind];
+	unsigned long objects = 0;
+	unsigned int nr = 0;
+
+	for (uintptr_t top = stack->top; top; top = (uintptr_t)sheaf_base(top)[0]) {
+		unsigned int count = objects_in(lane, top);
+
+		CHECK(kind == DEPOT_FULL ? count >= 1 && count <= lane->capacity : !count);
+		objects += count;
+		CHECK(++nr <= stack->nr);
 	}
-	lock_release(&d->lock);
-	return other;
-}
-
-/* ---- limits ---- */
-
-bool depot_underflows(struct depot *d)
-{
-	bool underflows;
-
-	lock_acquire(&d->lock);
-	underflows = d->overflows && depot_epoch() - d->overflow_at <= 1;
-	store_relaxed(&d->overflows, 0);
-	if (underflows)
-		store_relaxed(&d->nr_underflows, d->nr_underflows + 1);
-	lock_release(&d->lock);
-	return underflows;
-}
-
-/* Space for as many empty sheaves as for full ones, but at least for those that are there. */
-static void set_max(struct depot *d, uint32_t full)
-{
-	store_relaxed(&d->max_full, full);
-	store_relaxed(&d->max_empty, MAX(MAX(full, d->base_empty), d->nr_empty));
-	d->high_full = MIN(d->high_full, full);
-}
-
-void depot_raise(struct depot *d, uint32_t more)
-{
-	lock_acquire(&d->lock);
-	set_max(d, d->max_full + more);
-	lock_release(&d->lock);
-}
-
-void depot_lower(struct depot *d, uint32_t less)
-{
-	lock_acquire(&d->lock);
-	set_max(d, MAX(d->max_full - MIN(less, d->max_full), MAX(d->nr_full, d->base_full)));
-	lock_release(&d->lock);
-}
-
-uintptr_t depot_shrink_full(struct depot *d)
-{
-	uintptr_t top = 0;
-
-	lock_acquire(&d->lock);
-	if (d->nr_full > d->base_full) {
-		top = pop_full(d, lane_here() + 1);
-		set_max(d, d->max_full - 1);
-	}
-	lock_release(&d->lock);
-	return top;
-}
-
-uintptr_t depot_shrink_empty(struct depot *d)
-{
-	uintptr_t top = 0;
-
-	lock_acquire(&d->lock);
-	if (d->nr_empty > MAX(d->max_full, d->base_empty)) {
-		top = pop_empty(d);
-		set_max(d, d->max_full);
-	}
-	lock_release(&d->lock);
-	return top;
-}
-
-struct depot_surplus depot_next_epoch(struct depot *d)
-{
-	struct depot_surplus last;
-
-	lock_acquire(&d->lock);
-	last = (struct depot_surplus){
-		.full = d->low_full,
-		.empty = d->low_empty,
-		.unused = d->max_full - d->high_full,
-	};
-	d->low_full = d->high_full = d->nr_full;
-	d->low_empty = d->nr_empty;
-	lock_release(&d->lock);
-	return last;
-}
-
-static void check_lane(const struct depot *d, uintptr_t top, unsigned int *full,
-		       unsigned long *objects)
-{
-	for (; top; top = (uintptr_t)sheaf_base(top)[0]) {
-		unsigned int count = sheaf_count_at(top, d->capacity);
-
-		CHECK(count >= 1 && count <= d->capacity);
-		*objects += count;
-		CHECK(++*full <= d->max_full);
-	}
+	CHECK(nr == stack->nr && stack->low <= nr && nr <= stack->quota);
+	CHECK(kind == DEPOT_EMPTY || (objects == lane->nr_objects && nr <= stack->high));
 }
 
 void depot_check(struct depot *d)
 {
-	unsigned long objects = 0;
-	unsigned int full = 0;
-	unsigned int empty = 0;
+	struct depot_lane *lanes = lanes_of(d);
+	int32_t quota[DEPOT_KINDS] = { d->left[DEPOT_FULL], d->left[DEPOT_EMPTY] };
 
-	lock_acquire(&d->lock);
-	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
-		check_lane(d, d->full[lane], &full, &objects);
-	for (uintptr_t top = d->empty; top; top = (uintptr_t)sheaf_base(top)[0]) {
-		CHECK(sheaf_count_at(top, d->capacity) == 0);
-		CHECK(++empty <= d->max_empty);
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++) {
+		lock_acquire(&lanes[i].lock);
+		CHECK(lanes[i].capacity == d->capacity);
+		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
+			check_stack(&lanes[i], kind);
+			quota[kind] += (int32_t)lanes[i].stack[kind].quota;
+		}
+		lock_release(&lanes[i].lock);
 	}
-	CHECK(full == d->nr_full && empty == d->nr_empty && objects == d->nr_objects);
-	CHECK(d->low_full <= full && full <= d->high_full && d->high_full <= d->max_full);
-	CHECK(d->low_empty <= empty);
-	lock_release(&d->lock);
+	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++)
+		CHECK(quota[kind] == (int32_t)d->max[kind]);
 }

@@ -2,18 +2,25 @@
 /*
  * front/depot.h - full and empty sheaves of a node (the kernel's barn)
  *
- * Data:       per cache and node stacks of sheaves: one of empty ones, and for those with objects
- *             one for each lane, which is the CPU's number modulo DEPOT_LANES.
- * Invariants: nr_full counts the sheaves of all lanes. low_full <= nr_full <= high_full <=
- *             max_full, low_empty <= nr_empty <= max_empty; all sheaves of a depot have its
- *             capacity; entry 0 of a sheaf in a depot links to the next one; a sheaf is referred to
- *             by the address of its top entry, so that the reference carries the count. Checked by
+ * Data:       per cache and node some lanes, one for each CPU number modulo how many there are: a
+ *             stack of sheaves with objects, and one of empty ones. There are none until the first
+ *             sheaf comes.
+ * Invariants: of each stack low <= nr <= quota, and nr <= high; the quotas and what is left are
+ *             max. All sheaves of a lane have its capacity, the depot's but while that changes;
+ *             entry 0 of a sheaf in a lane links to the next one; a sheaf is referred to by the
+ *             address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
- * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
+ * Locks:      lane.lock (RANK_LANE), held for a few loads and stores, and a second lane's inside,
+ *             which is only tried. depot.lock (RANK_DEPOT): lanes are made, or begin anew. Limits
+ *             are changed under that and by one thread at a time (growth_lock).
  * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_charged.c, array_idle.c,
- *             array_limit.c, array_near.c, array_remote.c, array_sheaf.h, cache/debug/misuse.c,
- *             cache/group/array.c, inspect/address.c, inspect/fronts.c and inspect/groups.c; calls
- *             page/meta.c.
+ *             array_limit.c, array_near.c, array_remote.c, array_sheaf.h, depot_lane.h,
+ *             cache/debug/misuse.c, cache/group/array.c, inspect/address.c, inspect/fronts.c and
+ *             inspect/groups.c; calls depot_lane.c, depot_limit.c and page/meta.c.
+ *
+ * A CPU puts sheaves into its own lane and takes them out of it, so lock, counts and links stay in
+ * its own caches. When its lane has none, it moves all that another lane has, if that is enough to
+ * be worth the way (depot.batch), else it goes without (docs/adr/0073).
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -28,10 +35,7 @@
 #include "os/time/clock.h"
 #include "page/page.h"
 
-/*
- * Objects go back to the CPU that freed them, as long as it has any: what several CPUs hold of one
- * cache line, each waits for at every write. CPUs beyond so many share lanes.
- */
+/* A power of two. CPUs beyond so many share lanes. */
 #define DEPOT_LANES 8
 
 struct growth;
@@ -44,43 +48,65 @@ struct depot_remote {
 	bool touched;  /* some came since the last reap */
 };
 
-struct depot {
-	/* the first two cache lines have all that a put or a get reads and writes */
-	struct lock lock;
-	uint32_t nr_full; /* sheaves with objects */
-	uint32_t nr_empty;
-	uint32_t max_full;
-	uint32_t max_empty;
-	uintptr_t empty;	  /* top of the newest, 0: none; atomic */
-	unsigned long nr_objects; /* in the sheaves with objects */
-	uint32_t low_full;	  /* the fewest sheaves with objects since the epoch began */
-	uint32_t high_full;	  /* the most */
-	uint32_t low_empty;	  /* the fewest empty ones */
-	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
-	uint32_t capacity; /* of each of its sheaves; others are refused */
-	uintptr_t full[DEPOT_LANES] __attribute__((aligned(CACHE_LINE))); /* likewise */
+enum depot_kind {
+	DEPOT_FULL,  /* sheaves with objects */
+	DEPOT_EMPTY, /* without any */
+	DEPOT_KINDS,
+};
 
-	/* front/array_limit.c: max_full and max_empty follow what the program does */
-	struct growth *growth;	/* NULL: they are as they were at first */
-	uint32_t base_full;	/* max_full at first, and at least */
-	uint32_t base_empty;	/* likewise */
+struct depot_stack {
+	uintptr_t top;	/* of the newest sheaf, 0: none; atomic */
+	uint32_t nr;	/* sheaves; atomic */
+	uint32_t low;	/* the fewest since the epoch began */
+	uint32_t high;	/* the most; of those with objects */
+	uint32_t quota; /* how many it may have without a look at others; atomic */
+};
+
+/*
+ * What one CPU, or several whose numbers are congruent, put there. Objects go back to the CPU that
+ * freed them: what several CPUs hold of one cache line, each waits for at every write.
+ */
+struct depot_lane {
+	struct lock lock;
+	uint16_t capacity;   /* of each of its sheaves; others are refused */
+	uint16_t bit;	     /* in depot.rich; const */
+	uint32_t nr_objects; /* in the sheaves with objects; atomic */
+	struct depot_stack stack[DEPOT_KINDS];
+} __attribute__((aligned(CACHE_LINE)));
+
+struct depot {
+	/* the first line is read by every miss, and seldom written */
+	struct depot_lane *lanes; /* nr_lanes; NULL until there is a sheaf, then const */
+	uint32_t nr_lanes;	  /* a power of two; const */
+	uint32_t capacity;
+	uint32_t max[DEPOT_KINDS];
+	int32_t left[DEPOT_KINDS];  /* of max, in no lane's quota; atomic */
+	uint32_t batch;		    /* a lane with so many sheaves has some for others */
+	uint32_t rich[DEPOT_KINDS]; /* lanes with so many, a bit each; atomic, a hint */
+	struct lock lock;
+	struct growth *growth; /* NULL: limits are as they were at first */
+
+	/* front/array_limit.c: max follows what the program does; all atomic */
+	uint32_t base[DEPOT_KINDS]
+		__attribute__((aligned(CACHE_LINE))); /* max at first, and least */
+	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
 	uint32_t overflow_at;	/* epoch of the last overflow */
 	uint32_t nr_overflows;	/* since start */
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
 
-	/* front/array_near.c; hints, without the lock */
+	/* front/array_near.c; hints, without a lock */
 	int32_t near_left;     /* exchanges left; below 0: misses until it looks again */
-	int32_t near_cpu;      /* whose they are */
-	uint32_t near_epoch;   /* when there were more, or another CPU came */
+	uint32_t near_epoch;   /* when there were more */
 	uint32_t near_wait;    /* no more for so many epochs from then on */
-	uint32_t nr_exchanges; /* of scattered objects for neighbours, since start */
+	uint32_t nr_exchanges; /* of scattered objects, or others', for neighbours; since start */
 	/* by node, the own one unused; NULL until the first such object comes, then const */
 	struct depot_remote *remote;
 	uint64_t seen; /* of node 0: front/array_idle.c; reaper only */
-} __attribute__((aligned(CACHE_LINE)));
+};
 
-BUILD_ASSERT(offsetof(struct depot, full) == CACHE_LINE);
-BUILD_ASSERT(offsetof(struct depot, growth) == 2 * CACHE_LINE);
+BUILD_ASSERT(sizeof(struct depot_lane) == CACHE_LINE);
+BUILD_ASSERT(offsetof(struct depot, base) == CACHE_LINE);
+BUILD_ASSERT(sizeof(struct depot) == 2 * CACHE_LINE);
 
 static inline void **sheaf_base(uintptr_t top)
 {
@@ -157,30 +183,47 @@ struct depot_limits {
 };
 
 void depot_init(struct depot *d, const struct depot_limits *limits);
-/*
- * Begins anew with other limits. All sheaves are in *old then, a depot that nobody else knows. What
- * was counted since the start goes on.
- */
-void depot_renew(struct depot *d, const struct depot_limits *limits, struct depot *old);
+/* All its sheaves have been taken out; nobody else knows it. */
+void depot_destroy(struct depot *d);
 
-/* A sheaf with objects, of this CPU's lane if that has any; or 0. */
-uintptr_t depot_get_full(struct depot *d);
-/* An empty sheaf, or 0. */
-uintptr_t depot_get_empty(struct depot *d);
+/* Sheaves that a depot had before it began anew. */
+struct depot_rest {
+	struct depot depot; /* nobody else knows it */
+	struct depot_lane lanes[DEPOT_LANES];
+};
+
+/* Begins anew with other limits. All sheaves are in *old then. What was counted goes on. */
+void depot_renew(struct depot *d, const struct depot_limits *limits, struct depot_rest *old);
+
+/* ---- what all lanes hold: without locks, so hints where other threads work ---- */
+
+unsigned int depot_count(const struct depot *d, enum depot_kind kind); /* sheaves */
+unsigned long depot_objects(const struct depot *d);
+
+/* ---- one sheaf ---- */
+
+/* Of this CPU's lane, or of one that has some for others; or 0. */
+uintptr_t depot_get(struct depot *d, enum depot_kind kind);
+/* Of any lane, this CPU's first; 0: none of them has any. */
+uintptr_t depot_take(struct depot *d, enum depot_kind kind);
 /* false: the depot is full, or of another capacity; the caller keeps the sheaf. */
-bool depot_put_full(struct depot *d, uintptr_t top);
-bool depot_put_empty(struct depot *d, uintptr_t top);
-/* Puts a full sheaf and gets an empty one under one lock; 0: nothing was exchanged. */
-uintptr_t depot_exchange_full(struct depot *d, uintptr_t top);
-/* Puts an empty sheaf and gets one with objects; 0: nothing was exchanged. */
-uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top);
+bool depot_put(struct depot *d, enum depot_kind kind, uintptr_t top);
+/* A hint: is there space for one more with objects? */
+bool depot_has_room(const struct depot *d);
+/*
+ * Puts a sheaf of that kind and gets one of the other kind under one lock; 0: nothing was
+ * exchanged.
+ */
+uintptr_t depot_exchange(struct depot *d, enum depot_kind kind, uintptr_t top);
+
+/* ---- limits ---- */
 
 /*
  * Has the depot, which was just found empty, overflowed in this epoch or the last one? A yes is
  * counted as an underflow. The overflows are forgotten.
  */
 bool depot_underflows(struct depot *d);
-/* A hint for that, without the lock: mostly no. */
+/* A hint for that: mostly no. */
 static inline bool depot_may_underflow(const struct depot *d)
 {
 	return unlikely(load_relaxed(&d->overflows));
@@ -188,11 +231,10 @@ static inline bool depot_may_underflow(const struct depot *d)
 /* Space for more sheaves with objects, and as many empty ones. */
 void depot_raise(struct depot *d, uint32_t more);
 /*
- * A sheaf with objects, of another CPU's lane if there is one, and the space for it is gone, as
- * long as there are more than at first; or an empty one beyond those that fit now. 0: none.
+ * One of another CPU's lane if there is one, or 0: with objects, and the space for it is gone, as
+ * long as there are more than at first; or an empty one beyond those that fit now.
  */
-uintptr_t depot_shrink_full(struct depot *d);
-uintptr_t depot_shrink_empty(struct depot *d);
+uintptr_t depot_shrink(struct depot *d, enum depot_kind kind);
 /* What nobody used in an epoch. */
 struct depot_surplus {
 	uint32_t full;	 /* sheaves with objects */
@@ -201,8 +243,10 @@ struct depot_surplus {
 };
 /* Begins an epoch: what was the surplus in the last one. */
 struct depot_surplus depot_next_epoch(struct depot *d);
-/* Takes away space that holds no sheaf; base_full stays. */
+/* Takes away space that holds no sheaf; base stays. */
 void depot_lower(struct depot *d, uint32_t less);
+
+void depot_each_lock(struct depot *d, void (*act)(struct lock *l));
 
 void depot_check(struct depot *d);
 

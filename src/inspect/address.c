@@ -80,11 +80,13 @@ static bool in_words(struct snapshot *s, const struct snapshot_cache *c, uint64_
 	return false;
 }
 
-/* Looks at so many sheaves of a lane at most. */
-static bool in_lane(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
-		    uint64_t top, unsigned long most)
+/* Looks at no more sheaves than there can be with objects. */
+static bool in_stack(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		     const struct depot_stack *stack)
 {
-	for (; top && most; most--) {
+	uint64_t top = stack->top;
+
+	for (unsigned long most = MIN(stack->nr, c->total_objects); top && most; most--) {
 		if (in_sheaf(s, object, top, c->capacity))
 			return true;
 		if (!snapshot_read(s, (uintptr_t)sheaf_base(top), &top, sizeof(top)))
@@ -110,11 +112,13 @@ static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_
 		     uint64_t address)
 {
 	struct depot depot;
+	struct depot_lane lane;
 
 	if (!snapshot_read(s, address, &depot, sizeof(depot)))
 		return false;
-	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
-		if (in_lane(s, c, object, depot.full[lane], MIN(depot.nr_full, c->total_objects)))
+	for (unsigned int i = 0; depot.lanes && i < MIN(depot.nr_lanes, DEPOT_LANES); i++)
+		if (snapshot_read(s, (uintptr_t)(depot.lanes + i), &lane, sizeof(lane)) &&
+		    in_stack(s, c, object, &lane.stack[DEPOT_FULL]))
 			return true;
 	return in_remotes(s, c, object, (uintptr_t)depot.remote);
 }

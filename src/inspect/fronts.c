@@ -236,6 +236,18 @@ static unsigned long count_remotes(struct snapshot *s, uint64_t remote)
 	return count;
 }
 
+/* Objects in the lanes of a depot. */
+static unsigned long count_lanes(struct snapshot *s, const struct depot *depot)
+{
+	unsigned long count = 0;
+	struct depot_lane lane;
+
+	for (unsigned int i = 0; depot->lanes && i < MIN(depot->nr_lanes, DEPOT_LANES); i++)
+		if (snapshot_read(s, (uintptr_t)(depot->lanes + i), &lane, sizeof(lane)))
+			count += lane.nr_objects;
+	return count;
+}
+
 static void read_depots(struct snapshot *s, unsigned int index)
 {
 	struct snapshot_cache *c = &s->cache[index];
@@ -248,9 +260,9 @@ static void read_depots(struct snapshot *s, unsigned int index)
 				   sizeof(depot)))
 			return;
 		/* bounded by the objects of all slabs, in case the count is corrupted */
-		c->objects_depot += MIN(depot.nr_objects, c->total_objects);
+		c->objects_depot += MIN(count_lanes(s, &depot), c->total_objects);
 		c->objects_alien += count_remotes(s, (uintptr_t)depot.remote);
-		c->depot_limit += (unsigned long)depot.max_full * c->capacity;
+		c->depot_limit += (unsigned long)depot.max[DEPOT_FULL] * c->capacity;
 		c->depot_overflows += depot.nr_overflows;
 		c->depot_underflows += depot.nr_underflows;
 		c->depot_exchanges += depot.nr_exchanges;

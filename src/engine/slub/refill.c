@@ -2,12 +2,13 @@
 /*
  * engine/slub/refill.c - objects for a front: of partial slabs, then of new ones (spec 4.8, 4.9)
  *
- * Why:        docs/adr/0010, docs/adr/0056, docs/adr/0058.
+ * Why:        docs/adr/0010, docs/adr/0056, docs/adr/0058, docs/adr/0074.
  * Data:       none of its own.
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
  *             without it. Pushes by free.c run at any time; see the table at the head of free.c.
- * Flow:       called through slub_ops, and by low.c; calls ascend.c, slab.c, node.c.
+ * Flow:       called through slub_ops, and by low.c; calls ascend.c, lane.c, slab.c,
+ *             node.c.
  *
  * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
  * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content
@@ -41,6 +42,7 @@ struct refill {
 	unsigned int nr_chains; /* detached and not yet followed */
 	bool backwards;		/* from the tail of the partial list */
 	bool whole;		/* ends before a slab that has more objects than are wanted */
+	bool lanes;		/* leaves slabs alone that other CPUs take from */
 	bool broken;		/* a free list was, and that has to be delivered */
 	struct chain_out chains[MAX_CHAINS];
 };
@@ -233,9 +235,13 @@ static inline void count_own(const struct engine *e, enum engine_stat item)
 		engine_count(e, item);
 }
 
-/* The next partial slab of a node that has any. list_lock held. */
+/* The next partial slab of a node; NULL: there is none to take from. list_lock held. */
 static inline struct page *next_locked(const struct refill *r, struct engine_node *node)
 {
+	if (list_empty(&node->partial))
+		return NULL;
+	if (r->lanes)
+		return slub_lane_next_locked(node, r->backwards);
 	return r->backwards ? list_last(&node->partial, struct page, lru)
 			    : list_first(&node->partial, struct page, lru);
 }
@@ -244,6 +250,7 @@ static inline struct page *next_locked(const struct refill *r, struct engine_nod
 static bool refill_from_node(struct engine_node *node, void *arg)
 {
 	struct refill *r = arg;
+	struct page *slab;
 	unsigned int taken;
 	bool full;
 
@@ -251,9 +258,7 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 	if (!load_relaxed(&node->nr_partial))
 		return false;
 	lock_acquire(&node->list_lock);
-	while (r->got < r->want && !list_empty(&node->partial)) {
-		struct page *slab = next_locked(r, node);
-
+	while (r->got < r->want && (slab = next_locked(r, node))) {
 		if (try_detach_locked(r, node, slab)) {
 			count_own(r->e, ALLOC_FROM_PARTIAL);
 			continue;
@@ -298,6 +303,8 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 
 	home = slub_node_of(r->e, slab);
 	lock_acquire(&home->list_lock);
+	if (r->lanes)
+		slub_lane_keep_locked(slab);
 	if (full)
 		slub_node_add_full_locked(r->e, home, slab);
 	else /* in front (spec 4.13); freed slabs of pack caches go in front of that again */
@@ -316,6 +323,7 @@ static void refill_init(struct refill *r, struct engine *e, void **objs, unsigne
 	r->nr_chains = 0;
 	r->backwards = false;
 	r->whole = false;
+	r->lanes = false;
 	r->broken = false;
 	count_own(e, ALLOC_SLOWPATH);
 }
@@ -331,6 +339,7 @@ unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want)
 
 	refill_init(&r, e, objs, want);
 	r.backwards = s->pack;
+	r.lanes = e->lanes;
 	refill_from_node(s->node[engine_first_node(s->nr_nodes, NUMA_NO_NODE)], &r);
 	return r.got;
 }
@@ -363,6 +372,7 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
 
 	refill_init(&r, e, objs, want);
+	r.lanes = e->lanes;
 	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
 		node = -1; /* spec 4.8a */
 	if (placement_refuses(e, gfp, node))
@@ -371,6 +381,10 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 	if (r.got < enough && node < 0)
 		slub_node_try_others(e, first, refill_from_node, &r);
 	while (r.got < enough && refill_from_new(&r, gfp, node)) {}
+	if (unlikely(!r.got && r.lanes)) { /* no memory, but for what other CPUs take from */
+		r.lanes = false;
+		refill_from_node(s->node[first], &r);
+	}
 	if (unlikely(!r.got))
 		slub_warn_oom(e, gfp, node);
 	return r.got;

@@ -180,6 +180,18 @@ unsigned long slub_node_count_free(struct engine_node *node);
 bool slub_node_try_others(struct engine *e, unsigned int first,
 			  bool (*take)(struct engine_node *, void *), void *arg);
 
+/* ---- lane.c: CPUs take small objects from different slabs ---- */
+
+/* Is it so in a cache of objects of that size? */
+bool slub_may_have_lanes(const struct slub *s, unsigned int size);
+/*
+ * The next slab of the partial list that this CPU is to take from, and is known to do so from now
+ * on; NULL: there are only a few that others take from. backwards: from the list's tail.
+ */
+struct page *slub_lane_next_locked(struct engine_node *node, bool backwards);
+/* This CPU takes from that one. */
+void slub_lane_keep_locked(struct page *slab);
+
 /* ---- try.c: as struct engine_ops says ---- */
 
 void *slub_try_alloc(struct engine *e, int node);

@@ -3,7 +3,7 @@
  * engine/slub/sparse.c - which partial slabs are worth emptying, for a program that moves by itself
  *
  * Why:        docs/adr/0060.
- * Data:       struct page.stamp of a slab: SLUB_SPARSE: it is one; engine_node.asked.
+ * Data:       struct page.stamp of a slab: whether it is one; engine_node.asked.
  * Invariants: the slabs without the mark have room for all objects of those with it, as it was at
  *             the last look; they are before these in the list. But slabs far up (page/low.h) have
  *             it in any case.
@@ -22,7 +22,6 @@
 #include "engine/evacuation.h"
 #include "engine/slub/slab.h"
 
-#define SLUB_SPARSE 1u
 #define FEW_QUESTIONS 256ul
 #define DEGREES 64 /* of use, by which slabs are sorted */
 
@@ -102,7 +101,7 @@ static void mark_locked(struct engine_node *node, unsigned long inuse, unsigned 
 		struct page *slab = list_entry(pos, struct page, lru);
 		bool stays = room < inuse && nearness_of(slab, far);
 
-		store_relaxed(&slab->stamp, stays ? 0 : SLUB_SPARSE);
+		engine_set_slab_sparse(slab, !stays);
 		room += slub_read(slab).counters.objects;
 	}
 }
@@ -138,6 +137,5 @@ bool slub_is_sparse(struct engine *e, struct page *slab, unsigned long far)
 	counters = slub_read(slab).counters;
 	if (unlikely(!nearness_of(slab, far)))
 		return !counters.frozen;
-	return load_relaxed(&slab->stamp) == SLUB_SPARSE && !counters.frozen &&
-	       counters.inuse < counters.objects;
+	return engine_slab_is_sparse(slab) && !counters.frozen && counters.inuse < counters.objects;
 }

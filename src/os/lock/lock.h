@@ -7,8 +7,8 @@
  *             thread which locks it holds or waits for, the last one last.
  * Invariants: debug builds: a thread takes locks in strictly descending rank (floor order:
  *             cache 60 > front 50 > engine 40 > page 30 > os 10); equal ranks never nest.
- *             Exception: lock_fork_prepare(), which takes all of one rank in list order. The lock
- *             that was taken last is released first.
+ *             Exceptions: lock_fork_prepare(), which takes all of one rank in list order, and
+ *             lock_try_beside(). The lock that was taken last is released first.
  * Locks:      this is it. unlock releases (store_release), lock acquires.
  * Flow:       used by every floor; calls futex(2). Preserves errno.
  *
@@ -40,7 +40,8 @@ enum lock_rank {
 	RANK_PURGE = 32,   /* page/buddy.c: a block is off its list to be purged */
 	RANK_PCP = 34,	   /* page/pcp.c: a CPU's lists of pages */
 	RANK_ENGINE = 40,  /* node list_lock */
-	RANK_DEPOT = 48,   /* front/depot.c */
+	RANK_LANE = 47,	   /* front/depot.c: what one CPU puts there */
+	RANK_DEPOT = 48,   /* front/depot.c: all lanes */
 	RANK_GROWTH = 49,  /* front/array_limit.c */
 	RANK_CPU = 50,	   /* generic per-CPU lock */
 	RANK_CPUSLAB = 52, /* front/cpuslab.c: slow paths of a cache on a CPU */
@@ -155,16 +156,26 @@ static always_inline void lock_discount(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline bool lock_try(struct lock *l)
+/*
+ * As lock_try(), for a second lock of the rank that was taken last. Only for one under which no
+ * other is taken. lock_leave_inside() releases it.
+ */
+static inline bool lock_try_beside(struct lock *l)
 {
 	uint32_t free_word = 0;
 
 	lock_count(l);
-	if (!__atomic_compare_exchange_n(&l->word, &free_word, 1, 0, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED)) {
-		lock_discount();
+	if (__atomic_compare_exchange_n(&l->word, &free_word, 1, 0, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return true;
+	lock_discount();
+	return false;
+}
+
+static inline bool lock_try(struct lock *l)
+{
+	if (!lock_try_beside(l))
 		return false;
-	}
 	if (LOCK_RANKS)
 		lock_rank_enter(l);
 	return true;

@@ -29,7 +29,7 @@ static void spoil(void *arg)
 		cache_number_put_locked(c->front.id);
 		break;
 	case 4: /* the front's check is called */
-		c->front.depot[0].nr_full = 1;
+		c->front.depot[0].left[DEPOT_FULL]++;
 		break;
 	case 5: /* and the engine's */
 		slub_of(&c->engine)->node[0]->nr_partial += 1;

@@ -138,7 +138,7 @@ IN_CHILD(test_grown_depots)
 	}
 	for (unsigned int i = 0; i < 3; i++) {
 		depot = &c[i]->front.depot[os_current_node()];
-		CHILD_CHECK(depot->nr_full <= depot->base_full);
+		CHILD_CHECK(depot_count(depot, DEPOT_FULL) <= depot->base[DEPOT_FULL]);
 		CHILD_CHECK(held(c[i]) < 2000 && in_use(c[i]) == 0);
 	}
 	cache_check_all();

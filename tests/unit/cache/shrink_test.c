@@ -147,11 +147,12 @@ IN_CHILD(test_grown_depot)
 
 		for (unsigned int round = 0; round < 8; round++)
 			burst(c);
-		CHILD_CHECK(depot->max_full > depot->base_full && depot->growth);
+		CHILD_CHECK(depot->max[DEPOT_FULL] > depot->base[DEPOT_FULL] && depot->growth);
 		CHILD_CHECK(c->front.ops->held(&c->front) > BURST / 2 && in_use(c) == 0);
 		CHILD_CHECK(cache_shrink(c) == 0);
 		CHILD_CHECK(stats_of(c).nr_slabs == 0 && c->front.ops->held(&c->front) == 0);
-		CHILD_CHECK(depot->nr_full == 0 && depot->nr_empty == 0);
+		CHILD_CHECK(depot_count(depot, DEPOT_FULL) == 0 &&
+			    depot_count(depot, DEPOT_EMPTY) == 0);
 		CHILD_CHECK(pages_out() <= before + 1);
 	}
 	cache_check_all();

@@ -54,7 +54,7 @@ BOTH_MODES(test_any_to_any)
 
 	here();
 	make(CAP);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	for (unsigned int from = 1; from <= USLAB_SHEAF_CAPACITY; from += 3)
 		for (unsigned int to = 1; to <= USLAB_SHEAF_CAPACITY; to++) {
 			CHILD_CHECK(set(from) == 0 && front.capacity == from);
@@ -62,7 +62,7 @@ BOTH_MODES(test_any_to_any)
 			balance(0);
 			CHILD_CHECK(set(to) == 0 && front.capacity == to && !front.closed);
 			CHILD_CHECK(from == to || fake.nr_out == 0);
-			CHILD_CHECK(from == to || meta_counters.used == used);
+			CHILD_CHECK(from == to || used_but_lanes(&front) == used);
 			obj = get();
 			CHILD_CHECK(from == to || fake.last_want == to);
 			put(obj);
@@ -70,7 +70,7 @@ BOTH_MODES(test_any_to_any)
 			balance(0);
 		}
 	front.ops->drain(&front);
-	CHILD_CHECK(fake.nr_out == 0 && meta_counters.used == used);
+	CHILD_CHECK(fake.nr_out == 0 && used_but_lanes(&front) == used);
 }
 
 /* What is allocated stays so, and is freed into arrays of another capacity. */
@@ -112,10 +112,10 @@ BOTH_MODES(test_by_size)
 	fake_init(&fake, 1024);
 	CHILD_CHECK(front_make(&front, &front_array_ops, &fake, ID, 0) == 0);
 	depot = &front.depot[os_current_node()];
-	full = depot->max_full;
+	full = depot->max[DEPOT_FULL];
 	CHILD_CHECK(front.capacity == 16 && depot->capacity == 16);
-	CHILD_CHECK(set(4) == 0 && depot->capacity == 4 && depot->max_full == 4 * full);
-	CHILD_CHECK(set(0) == 0 && front.capacity == 16 && depot->max_full == full);
+	CHILD_CHECK(set(4) == 0 && depot->capacity == 4 && depot->max[DEPOT_FULL] == 4 * full);
+	CHILD_CHECK(set(0) == 0 && front.capacity == 16 && depot->max[DEPOT_FULL] == full);
 }
 
 /* Without arrays each call goes to the engine, until there are some again. */
@@ -126,10 +126,10 @@ BOTH_MODES(test_none)
 	int cpu = here();
 
 	make(CAP);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	burst(50);
 	CHILD_CHECK(set(FRONT_CAPACITY_NONE) == 0 && front.capacity == 0);
-	CHILD_CHECK(fake.nr_out == 0 && meta_counters.used == used);
+	CHILD_CHECK(fake.nr_out == 0 && used_but_lanes(&front) == used);
 	for (unsigned int i = 0; i < 3; i++) {
 		p[i] = get();
 		CHILD_CHECK(p[i] && fake.last_want == 1);
@@ -139,7 +139,7 @@ BOTH_MODES(test_none)
 		put(p[fake.nr_out - 1]);
 	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 3 * CAP, p) == 3 * CAP);
 	front.ops->free_bulk(&front, 3 * CAP, p);
-	CHILD_CHECK(fake.nr_out == 0 && meta_counters.used == used);
+	CHILD_CHECK(fake.nr_out == 0 && used_but_lanes(&front) == used);
 	/* drained, closed and opened meanwhile: it still has none */
 	front.ops->drain(&front);
 	front_close(&front);
@@ -185,11 +185,11 @@ BOTH_MODES(test_grown_depot)
 	fake_init(&fake, 1024);
 	CHILD_CHECK(front_make(&front, &front_array_ops, &fake, ID, CAP) == 0);
 	depot = &front.depot[os_current_node()];
-	full = depot->max_full;
+	full = depot->max[DEPOT_FULL];
 	for (unsigned int i = 0; i < 20; i++)
 		burst(FAKE_OBJECTS / 2);
-	CHILD_CHECK(depot->max_full > full && depot->growth);
-	CHILD_CHECK(set(CAP / 2) == 0 && depot->max_full == 2 * full && !depot->growth);
+	CHILD_CHECK(depot->max[DEPOT_FULL] > full && depot->growth);
+	CHILD_CHECK(set(CAP / 2) == 0 && depot->max[DEPOT_FULL] == 2 * full && !depot->growth);
 	for (unsigned int i = 0; i < 20; i++)
 		burst(FAKE_OBJECTS / 2);
 	CHILD_CHECK(depot->growth);
@@ -240,7 +240,7 @@ BOTH_MODES(test_alloc_meanwhile)
 
 	here();
 	make(CAP);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	fake.e.ops = &changing;
 	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
 		CHILD_CHECK(set(CAP) == 0);
@@ -248,7 +248,7 @@ BOTH_MODES(test_alloc_meanwhile)
 		p[0] = get();
 		CHILD_CHECK(p[0] && !next_capacity);
 		balance(1);
-		CHILD_CHECK(others[i] == CAP || meta_counters.used == used);
+		CHILD_CHECK(others[i] == CAP || used_but_lanes(&front) == used);
 		put(p[0]);
 		front.ops->drain(&front);
 
@@ -259,7 +259,7 @@ BOTH_MODES(test_alloc_meanwhile)
 		front.ops->free_bulk(&front, 40, p);
 		balance(0);
 		front.ops->drain(&front);
-		CHILD_CHECK(fake.nr_out == 0 && meta_counters.used == used);
+		CHILD_CHECK(fake.nr_out == 0 && used_but_lanes(&front) == used);
 	}
 }
 
@@ -285,7 +285,7 @@ BOTH_MODES(test_free_meanwhile)
 
 	here();
 	make(CAP);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++) {
 		fake.e.ops = &changing;
 		CHILD_CHECK(set(CAP) == 0);
@@ -305,7 +305,7 @@ BOTH_MODES(test_free_meanwhile)
 		balance(0);
 		/* and forgets that its depot had grown */
 		CHILD_CHECK(set(CAP) == 0 && set(CAP + 1) == 0);
-		CHILD_CHECK(fake.nr_out == 0 && meta_counters.used == used);
+		CHILD_CHECK(fake.nr_out == 0 && used_but_lanes(&front) == used);
 	}
 }
 

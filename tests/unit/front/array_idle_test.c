@@ -48,7 +48,7 @@ BOTH_MODES(test_fall)
 	fall(1000000);
 	fake.flushes = 0;
 	put_all(OBJECTS);
-	CHILD_CHECK(held() <= CAP && front.depot[os_current_node()].nr_full == 0);
+	CHILD_CHECK(held() <= CAP && depot_count(&front.depot[os_current_node()], DEPOT_FULL) == 0);
 	CHILD_CHECK(fake.flushes <= OBJECTS / CAP);
 	balance(0);
 }
@@ -76,11 +76,11 @@ BOTH_MODES(test_fall_in_steps)
 	d = &front.depot[os_current_node()];
 	take_all(OBJECTS);
 	put_all(OBJECTS);
-	before = d->nr_full;
+	before = depot_count(d, DEPOT_FULL);
 	CHILD_CHECK(before > 8);
 	fall(1000000);
 	array_give_up(&front);
-	CHILD_CHECK(d->nr_full == before - 4);
+	CHILD_CHECK(depot_count(d, DEPOT_FULL) == before - 4);
 	balance(0);
 }
 

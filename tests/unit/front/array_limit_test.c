@@ -57,13 +57,14 @@ BOTH_MODES(test_bursts)
 {
 	here();
 	make_of(ONE_KIB);
-	CHILD_CHECK(depot_here()->max_full == AT_FIRST);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == AT_FIRST);
 	bursts(1, OBJECTS);
-	CHILD_CHECK(depot_here()->max_full == AT_FIRST && depot_here()->nr_overflows > 0);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == AT_FIRST && depot_here()->nr_overflows > 0);
 	bursts(1, OBJECTS);
-	CHILD_CHECK(depot_here()->max_full == 2 * AT_FIRST && depot_here()->nr_underflows == 1);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 2 * AT_FIRST &&
+		    depot_here()->nr_underflows == 1);
 	bursts(3, OBJECTS);
-	CHILD_CHECK(depot_here()->max_full == 16 * AT_FIRST);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 16 * AT_FIRST);
 	fake.refills = fake.flushes = 0;
 	bursts(10, OBJECTS);
 	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
@@ -80,7 +81,7 @@ BOTH_MODES(test_no_underflow)
 		next_epoch();
 		next_epoch();
 	}
-	CHILD_CHECK(depot_here()->max_full == AT_FIRST && depot_here()->nr_underflows == 0);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == AT_FIRST && depot_here()->nr_underflows == 0);
 	CHILD_CHECK(depot_here()->nr_overflows > 0);
 	balance(0);
 }
@@ -107,22 +108,23 @@ BOTH_MODES(test_idle)
 
 	here();
 	make_of(ONE_KIB);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	bursts(6, OBJECTS);
-	CHILD_CHECK(depot_here()->nr_full > 100);
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) > 100);
 	next_epoch();
 	CHILD_CHECK(steps_of_reap() == 0); /* in the epoch that ends it was empty once */
 	next_epoch();
 	CHILD_CHECK(steps_of_reap() > 20);
-	CHILD_CHECK(depot_here()->nr_full == AT_FIRST && depot_here()->max_full < 2 * AT_FIRST);
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) == AT_FIRST &&
+		    depot_here()->max[DEPOT_FULL] < 2 * AT_FIRST);
 	balance(0);
 	for (unsigned int i = 0; i < 5; i++) {
 		next_epoch();
 		CHILD_CHECK(steps_of_reap() == 0);
 	}
-	CHILD_CHECK(depot_here()->max_full == AT_FIRST && !depot_here()->growth);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == AT_FIRST && !depot_here()->growth);
 	front.ops->drain(&front);
-	CHILD_CHECK(meta_counters.used == used && fake.nr_out == 0);
+	CHILD_CHECK(used_but_lanes(&front) == used && fake.nr_out == 0);
 }
 
 /* What is used in every epoch stays, whatever else lies there goes. */
@@ -136,7 +138,8 @@ BOTH_MODES(test_partly_idle)
 		burst(400);
 		steps_of_reap();
 	}
-	CHILD_CHECK(depot_here()->nr_full >= 400 / CAP - 2 && depot_here()->nr_full < 80);
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) >= 400 / CAP - 2 &&
+		    depot_count(depot_here(), DEPOT_FULL) < 80);
 	fake.refills = fake.flushes = 0;
 	burst(400);
 	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
@@ -156,12 +159,12 @@ BOTH_MODES(test_another_cache)
 	next_epoch();
 	array_limit_reap();
 	next_epoch();
-	before = depot_here()->nr_full;
+	before = depot_count(depot_here(), DEPOT_FULL);
 	fake_init(&other_fake, ONE_KIB);
 	CHILD_CHECK(front_make(&other, &front_array_ops, &other_fake, ID + 1, CAP) == 0);
 	for (unsigned int i = 0; i < 5 * CAP; i++)
 		CHILD_CHECK(other.ops->alloc(&other, GFP_KERNEL, NUMA_NO_NODE));
-	CHILD_CHECK(depot_here()->nr_full == before - 5 * 4);
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) == before - 5 * 4);
 	balance(0);
 }
 
@@ -178,6 +181,16 @@ static struct depot *depot_of(unsigned int i)
 	return &many[i].depot[os_current_node()];
 }
 
+/* Sheaves with objects, the fewest since the epoch began. */
+static unsigned int low_of(const struct depot *d)
+{
+	unsigned int low = 0;
+
+	for (unsigned int i = 0; d->lanes && i < d->nr_lanes; i++)
+		low += d->lanes[i].stack[DEPOT_FULL].low;
+	return low;
+}
+
 /* The first nr of many, over one engine: each depot has grown, is full and not used any more. */
 static void make_many(unsigned int nr, unsigned int sheaves)
 {
@@ -190,23 +203,24 @@ static void make_many(unsigned int nr, unsigned int sheaves)
 		struct front *f = &many[i];
 
 		CHILD_CHECK(front_make(f, &front_array_ops, &fake, ID + 1 + i, SMALL) == 0);
-		while (depot_of(i)->nr_full < sheaves) {
+		while (depot_count(depot_of(i), DEPOT_FULL) < sheaves) {
 			for (unsigned int k = 0; k < objects; k++)
 				CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
 			for (unsigned int k = 0; k < objects; k++)
 				f->ops->free(f, p[k]);
 		}
-		CHILD_CHECK(depot_of(i)->low_full == 0 && depot_of(i)->nr_full == sheaves);
+		CHILD_CHECK(low_of(depot_of(i)) == 0 &&
+			    depot_count(depot_of(i), DEPOT_FULL) == sheaves);
 	}
 }
 
-/* Depots of the first nr whose epoch has begun: of these low_full is what they hold. */
+/* Depots of the first nr whose epoch has begun: of these low is what they hold. */
 static unsigned int looked_at(unsigned int nr)
 {
 	unsigned int looks = 0;
 
 	for (unsigned int i = 0; i < nr; i++)
-		looks += depot_of(i)->low_full > 0;
+		looks += low_of(depot_of(i)) > 0;
 	return looks;
 }
 
@@ -234,10 +248,10 @@ BOTH_MODES(test_sheaves_are_bounded)
 		fake.flushes = 0;
 		array_limit_reap();
 		CHILD_CHECK(fake.flushes == 4);
-		CHILD_CHECK(depot_of(i % 3)->nr_full == 16 - 4 * (i / 3 + 1));
+		CHILD_CHECK(depot_count(depot_of(i % 3), DEPOT_FULL) == 16 - 4 * (i / 3 + 1));
 	}
 	for (unsigned int i = 0; i < 3; i++) {
-		CHILD_CHECK(depot_of(i)->nr_full == 4); /* as at first */
+		CHILD_CHECK(depot_count(depot_of(i), DEPOT_FULL) == 4); /* as at first */
 		many[i].ops->check(&many[i]);
 	}
 }
@@ -254,7 +268,8 @@ BOTH_MODES(test_late_steps)
 		array_limit_reap();
 		next_epoch();
 	}
-	CHILD_CHECK(depot_of(0)->nr_full == 4 && depot_of(1)->nr_full == 4);
+	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 4 &&
+		    depot_count(depot_of(1), DEPOT_FULL) == 4);
 }
 
 /* All depots together get no more than what is in use, and 1 MiB while that is less. */
@@ -265,16 +280,17 @@ BOTH_MODES(test_share)
 
 	here();
 	make_of(size);
-	CHILD_CHECK(depot_here()->max_full == 2);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 2);
 	bursts(8, OBJECTS);
 	used = buddy_used() << PAGE_SHIFT;
 	CHILD_CHECK(used < 1ul << 20);
-	CHILD_CHECK(depot_here()->max_full == 2 + (1ul << 20) / (CAP * size + USLAB_SHEAF_SIZE));
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] ==
+		    2 + (1ul << 20) / (CAP * size + USLAB_SHEAF_SIZE));
 	CHILD_CHECK(buddy_alloc(-1, 9, false, NULL)); /* 2 MiB */
 	used = buddy_used() << PAGE_SHIFT;
 	CHILD_CHECK(used > 2ul << 20 && used < 3ul << 20);
 	bursts(8, OBJECTS);
-	CHILD_CHECK(depot_here()->max_full == 2 + used / (CAP * size + USLAB_SHEAF_SIZE));
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 2 + used / (CAP * size + USLAB_SHEAF_SIZE));
 }
 
 /* Objects of more than a page are fetched from their slabs. */

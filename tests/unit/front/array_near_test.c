@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/front/array_near_test.c - arrays of scattered objects are exchanged for neighbours
+ * unit/front/array_near_test.c - arrays of scattered objects are exchanged for neighbours, those of
+ * slabs of other CPUs for objects of own ones
  *
  * The fake engine's objects lie on 16 pages, 64 on each. By column: each object on another page.
  */
@@ -96,7 +97,7 @@ static void use(const struct engine_ops *ops, unsigned int spare, bool by_column
 	for (unsigned int i = 0; i < nr; i++)
 		put(by_column ? object_at(i % PAGES, i / PAGES)
 			      : object_at(i / COLUMNS, i % COLUMNS));
-	CHILD_CHECK(depot_here()->nr_full >= 3);
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) >= 3);
 	balance(FAKE_OBJECTS - PAGES * (COLUMNS + spare));
 	near_calls = fake.flushes = 0;
 }
@@ -228,33 +229,51 @@ BOTH_MODES(test_most_in_each_epoch)
 	CHILD_CHECK(exchanges_of(1) == 2);
 }
 
-/* A second CPU, whose lines they may share: none for a while, but of objects that share none. */
-static void second_cpu(unsigned int size)
+/* Neighbours, and the slab of all of them is that of another CPU, or of this one. */
+static void use_slab_of(bool other)
 {
-	use(&near_ops, SPARE, true);
-	fake.e.size = size;
+	unsigned int own;
+
+	use(&near_ops, SPARE, false);
+	own = (unsigned int)percpu_cpu() % ENGINE_LANES;
+	fake.e.lanes = true;
+	engine_set_slab_lane(page_head_of(fake.memory), (own + other) % ENGINE_LANES);
 	empty_the_array();
-	CHILD_CHECK(exchanges_of(1) == 1);
-	depot_here()->near_cpu++;
+	fake.refills = 0;
 }
 
-BOTH_MODES(test_second_cpu)
+BOTH_MODES(test_slab_of_another_cpu)
 {
-	second_cpu(64);
-	CHILD_CHECK(exchanges_of(1) == 1);
-	for (unsigned int i = 0; i < 15; i++)
-		next_epoch();
-	depot_here()->near_left = 0; /* the pause is over */
-	CHILD_CHECK(exchanges_of(1) == 1);
-	next_epoch();
-	depot_here()->near_left = 0;
-	CHILD_CHECK(exchanges_of(1) == 2);
+	use_slab_of(true);
+	CHILD_CHECK(exchanges_of(2) == 2 && fake.refills == 2 && near_calls == 0);
 }
 
-BOTH_MODES(test_second_cpu_of_larger)
+BOTH_MODES(test_slab_of_this_cpu)
 {
-	second_cpu(128);
-	CHILD_CHECK(exchanges_of(1) == 2);
+	use_slab_of(false);
+	CHILD_CHECK(exchanges_of(2) == 0 && fake.refills == 0);
+}
+
+BOTH_MODES(test_slab_of_nobody)
+{
+	use_slab_of(true);
+	page_head_of(fake.memory)->stamp = 0;
+	CHILD_CHECK(exchanges_of(2) == 0 && fake.refills == 0);
+}
+
+BOTH_MODES(test_slab_of_another_cpu_most)
+{
+	array_near_most = 1;
+	use_slab_of(true);
+	CHILD_CHECK(exchanges_of(2) == 1);
+}
+
+/* No memory for others: it is handed out as it is. */
+BOTH_MODES(test_slab_of_another_cpu_no_memory)
+{
+	use_slab_of(true);
+	fake.budget = 0;
+	CHILD_CHECK(exchanges_of(1) == 0 && fake.refills == 1 && fake.flushes == 0);
 }
 
 BOTH_MODES(test_off)
@@ -366,12 +385,21 @@ BOTH_MODES(test_threads)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exchange),      cmocka_unit_test(test_neighbours_stay),
-		cmocka_unit_test(test_none_free),     cmocka_unit_test(test_none_together),
-		cmocka_unit_test(test_most),	      cmocka_unit_test(test_most_in_each_epoch),
-		cmocka_unit_test(test_second_cpu),    cmocka_unit_test(test_second_cpu_of_larger),
-		cmocka_unit_test(test_off),	      cmocka_unit_test(test_engine_cannot),
-		cmocka_unit_test(test_large_objects), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_exchange),
+		cmocka_unit_test(test_neighbours_stay),
+		cmocka_unit_test(test_none_free),
+		cmocka_unit_test(test_none_together),
+		cmocka_unit_test(test_most),
+		cmocka_unit_test(test_most_in_each_epoch),
+		cmocka_unit_test(test_slab_of_another_cpu),
+		cmocka_unit_test(test_slab_of_this_cpu),
+		cmocka_unit_test(test_slab_of_nobody),
+		cmocka_unit_test(test_slab_of_another_cpu_most),
+		cmocka_unit_test(test_slab_of_another_cpu_no_memory),
+		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_engine_cannot),
+		cmocka_unit_test(test_large_objects),
+		cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

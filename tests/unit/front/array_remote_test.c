@@ -77,12 +77,12 @@ IN_CHILD(test_whole_sheaves)
 	CHILD_CHECK(numa_counters[1].remote_frees % CAP == 0);
 	CHILD_CHECK(numa_counters[1].remote_frees + 3 * CAP >= MANY);
 	CHILD_CHECK(waiting(3) < CAP && waiting(1) == 0);
-	CHILD_CHECK(front.depot[1].nr_objects && !front.depot[3].nr_objects);
+	CHILD_CHECK(depot_objects(&front.depot[1]) && !depot_objects(&front.depot[3]));
 	/* they are there for the CPUs of node 1, without a slab of the engine */
 	os_act_as_cpu(3);
 	for (unsigned int i = 0; i < CAP; i++)
 		CHILD_CHECK(page_head_of((objs[i] = get()))->node == 1);
-	CHILD_CHECK(front.depot[1].nr_objects);
+	CHILD_CHECK(depot_objects(&front.depot[1]));
 	for (unsigned int i = 0; i < CAP; i++)
 		put(objs[i]);
 	end();

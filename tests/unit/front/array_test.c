@@ -90,7 +90,7 @@ BOTH_MODES(test_no_ping_pong)
 			put(p[i]);
 	}
 	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
-	CHILD_CHECK(front.depot[os_current_node()].nr_full == 0);
+	CHILD_CHECK(depot_count(&front.depot[os_current_node()], DEPOT_FULL) == 0);
 	balance(0);
 }
 
@@ -108,7 +108,7 @@ BOTH_MODES(test_spare_stays)
 		p[i] = get();
 	for (unsigned int i = 0; i < 4 * CAP; i++)
 		put(p[i]);
-	CHILD_CHECK(front.depot[os_current_node()].nr_full == 2);
+	CHILD_CHECK(depot_count(&front.depot[os_current_node()], DEPOT_FULL) == 2);
 	fake.refills = 0;
 	for (unsigned int i = 0; i < 2 * CAP; i++)
 		p[i] = get();
@@ -118,7 +118,8 @@ BOTH_MODES(test_spare_stays)
 		p[i] = get();
 		CHILD_CHECK(*spare == empty);
 	}
-	CHILD_CHECK(front.depot[os_current_node()].nr_full == 0 && fake.refills == 0);
+	CHILD_CHECK(depot_count(&front.depot[os_current_node()], DEPOT_FULL) == 0 &&
+		    fake.refills == 0);
 	for (unsigned int i = 0; i < 4 * CAP; i++)
 		put(p[i]);
 	balance(0);
@@ -140,11 +141,12 @@ BOTH_MODES(test_overflow)
 		put(p[i]);
 		balance(most - i - 1);
 	}
-	CHILD_CHECK(depot->nr_full == depot->max_full && depot->nr_empty == 0);
-	CHILD_CHECK(depot->nr_objects == depot->max_full * CAP);
+	CHILD_CHECK(depot_count(depot, DEPOT_FULL) == depot->max[DEPOT_FULL] &&
+		    depot_count(depot, DEPOT_EMPTY) == 0);
+	CHILD_CHECK(depot_objects(depot) == depot->max[DEPOT_FULL] * CAP);
 	CHILD_CHECK(fake.last_flush == CAP);
-	CHILD_CHECK(front.ops->held(&front) >= (depot->max_full + 1) * CAP);
-	CHILD_CHECK(front.ops->held(&front) <= (depot->max_full + 2) * CAP);
+	CHILD_CHECK(front.ops->held(&front) >= (depot->max[DEPOT_FULL] + 1) * CAP);
+	CHILD_CHECK(front.ops->held(&front) <= (depot->max[DEPOT_FULL] + 2) * CAP);
 
 	/* what the front has serves first */
 	fake.refills = 0;
@@ -211,7 +213,7 @@ BOTH_MODES(test_drain)
 	int cpu = here();
 
 	make(CAP);
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	for (unsigned int round = 0; round < 3; round++) {
 		void *p[100];
 
@@ -223,7 +225,7 @@ BOTH_MODES(test_drain)
 		CHILD_CHECK(front.ops->held(&front) == 0 && fake.nr_out == 1);
 		CHILD_CHECK(*percpu_word(ID, cpu) == front_stop_word);
 		CHILD_CHECK(*percpu_spare(ID, cpu) == 0 && front.closed == 0);
-		CHILD_CHECK(meta_counters.used == used); /* no sheaf is left */
+		CHILD_CHECK(used_but_lanes(&front) == used); /* no sheaf is left */
 		put(p[0]);
 		balance(0);
 		obj = get();
@@ -276,12 +278,12 @@ BOTH_MODES(test_closed_meanwhile)
 	here();
 	make(CAP);
 	fake.e.ops = &closing;
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	a = get();
 	CHILD_CHECK(a && fake.last_want == CAP);
 	/* the rest of the sheaf went straight back, and the sheaf with it */
 	CHILD_CHECK(front.ops->held(&front) == 0 && fake.nr_out == 1);
-	CHILD_CHECK(meta_counters.used == used);
+	CHILD_CHECK(used_but_lanes(&front) == used);
 	front.closed = 0;
 	put(a);
 	balance(0);
@@ -315,10 +317,10 @@ BOTH_MODES(test_out_of_memory)
 	make(CAP);
 	fake.budget = 0;
 	CHILD_CHECK(!get());
-	used = meta_counters.used;
+	used = used_but_lanes(&front);
 	for (unsigned int i = 0; i < 20; i++)
 		CHILD_CHECK(!get());
-	CHILD_CHECK(meta_counters.used == used); /* the empty sheaf waits in the depot */
+	CHILD_CHECK(used_but_lanes(&front) == used); /* the empty sheaf waits in the depot */
 	balance(0);
 
 	fake.budget = 3; /* a sheaf that is filled in part */
@@ -383,28 +385,33 @@ IN_CHILD(test_cpus_are_apart)
 /* Remote free is cheap: whole sheaves cross through the depot of their node, and no other. */
 IN_CHILD(test_depot_is_the_nodes)
 {
-	void *p[6 * CAP];
+	void *p[FAKE_OBJECTS / 2];
+	unsigned int objects; /* enough for another CPU to have some of */
 	size_t used;
 
 	floors_init(4, 2);
 	make(CAP);
-	used = meta_counters.used;
+	objects = (front.depot[0].batch + 2) * CAP;
+	CHILD_CHECK(objects <= FAKE_OBJECTS / 2);
+	used = used_but_lanes(&front);
 	os_act_as_cpu(0);
-	for (unsigned int i = 0; i < 6 * CAP; i++)
+	for (unsigned int i = 0; i < objects; i++)
 		p[i] = get();
-	for (unsigned int i = 0; i < 6 * CAP; i++)
+	for (unsigned int i = 0; i < objects; i++)
 		put(p[i]);
-	CHILD_CHECK(front.depot[0].nr_full == 4 && front.depot[1].nr_full == 0);
+	CHILD_CHECK(depot_count(&front.depot[0], DEPOT_FULL) == front.depot[0].batch &&
+		    depot_count(&front.depot[1], DEPOT_FULL) == 0);
 	fake.refills = 0;
 	os_act_as_cpu(1);
-	for (unsigned int i = 0; i < 4 * CAP; i++)
+	objects -= 2 * CAP;
+	for (unsigned int i = 0; i < objects; i++)
 		CHILD_CHECK(get());
-	CHILD_CHECK(fake.refills == 0 && front.depot[0].nr_full == 0);
+	CHILD_CHECK(fake.refills == 0 && depot_count(&front.depot[0], DEPOT_FULL) == 0);
 	/* exchanged one for one: the empty ones wait for CPU 0 */
-	CHILD_CHECK(front.depot[0].nr_empty > 0);
-	balance(4 * CAP);
+	CHILD_CHECK(depot_count(&front.depot[0], DEPOT_EMPTY) > 0);
+	balance(objects);
 	front.ops->drain(&front);
-	CHILD_CHECK(meta_counters.used == used && fake.nr_out == 4 * CAP);
+	CHILD_CHECK(used_but_lanes(&front) == used && fake.nr_out == objects);
 	os_act_as_cpu(2);
 	CHILD_CHECK(get() && fake.refills == 1);
 }
@@ -568,7 +575,7 @@ static void spoil(void *arg)
 		*word = (uintptr_t)&sheaf_base(top)[USLAB_SHEAF_CAPACITY - CAP - 1];
 		break;
 	case 4:
-		front.depot[1].nr_full = 1;
+		front.depot[1].left[DEPOT_FULL]++;
 		break;
 	}
 	front.ops->check(&front);

@@ -20,6 +20,7 @@
 
 #include "base/bits.h"
 #include "child.h"
+#include "front/depot.h"
 #include "front/front.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
@@ -45,6 +46,17 @@ struct fake {
 	unsigned int last_flush;
 	int last_node;
 };
+
+/* Bytes of metadata in use, but for the lanes of that front, which it keeps. */
+static inline size_t used_but_lanes(const struct front *f)
+{
+	size_t lanes = 0;
+
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		if (f->depot[node].lanes)
+			lanes += f->depot[node].nr_lanes * sizeof(struct depot_lane);
+	return meta_counters.used - lanes;
+}
 
 static inline struct fake *fake_of(struct engine *e)
 {

@@ -95,7 +95,7 @@ static void test_in_an_array(void **state)
 static void test_in_a_depot(void **state)
 {
 	uint64_t base = FAKE_ARENA + 3 * PAGE_SIZE;
-	struct depot *depot = fake_at(&f, fake_depot_addr(&f, 192));
+	struct depot_stack *stack;
 	uint64_t *entry;
 
 	(void)state;
@@ -106,13 +106,14 @@ static void test_in_a_depot(void **state)
 	entry[0] = SHEAF + 256 + 31 * 8;
 	entry[32 + 31] = base + 104;
 	entry[32] = SHEAF + 31 * 8; /* and round again */
-	depot[1].full[DEPOT_LANES - 1] = SHEAF + 31 * 8;
-	depot[1].nr_full = UINT_MAX;
+	stack = &fake_lane(&f, 192, 1, DEPOT_LANES - 1)->stack[DEPOT_FULL];
+	stack->top = SHEAF + 31 * 8;
+	stack->nr = UINT_MAX;
 	look(base + 104);
 	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 208);
 	assert_int_equal(info.state, OBJECT_LIVE);
-	depot[1].nr_full = 1;
+	stack->nr = 1;
 	look(base + 104);
 	assert_int_equal(info.state, OBJECT_LIVE);
 }

@@ -242,6 +242,18 @@ static inline uint64_t fake_depot_addr(const struct fake_process *f, unsigned in
 	return fake_cache_addr(f, id) + 0x800;
 }
 
+/* A lane of the depot of a node, which has lanes from now on. */
+static inline struct depot_lane *fake_lane(const struct fake_process *f, unsigned int id,
+					   unsigned int node, unsigned int lane)
+{
+	uint64_t lanes = fake_cache_addr(f, id) + 0xc00 + node * DEPOT_LANES * CACHE_LINE;
+	struct depot *depot = fake_at(f, fake_depot_addr(f, id));
+
+	depot[node].lanes = (void *)lanes;
+	depot[node].nr_lanes = DEPOT_LANES;
+	return fake_at(f, lanes + lane * sizeof(struct depot_lane));
+}
+
 static inline struct slub *fake_slub(const struct fake_process *f, unsigned int id)
 {
 	return fake_at(f, fake_slub_addr(f, id));

@@ -58,17 +58,16 @@ static void test_depots(void **state)
 	fake_cache(&f, 192, "a", 64, 8);
 	fake_slab(&f, 0, 192, 64, 64, false);
 	depot = fake_at(&f, fake_depot_addr(&f, 192));
-	depot[0].nr_full = 1;
-	depot[0].nr_objects = 8;
-	depot[1].nr_full = 2;
-	depot[1].nr_objects = 12;
-	depot[0].max_full = 4;
-	depot[1].max_full = 16;
+	fake_lane(&f, 192, 0, 0)->nr_objects = 5;
+	fake_lane(&f, 192, 0, DEPOT_LANES - 1)->nr_objects = 3;
+	fake_lane(&f, 192, 1, 1)->nr_objects = 12;
+	depot[0].max[DEPOT_FULL] = 4;
+	depot[1].max[DEPOT_FULL] = 16;
 	depot[0].nr_overflows = 5;
 	depot[1].nr_underflows = 2;
 	depot[0].nr_exchanges = 3;
 	depot[1].nr_exchanges = 4;
-	depot[2].nr_objects = 1000; /* there are two nodes */
+	depot[2].max[DEPOT_FULL] = 1000; /* there are two nodes */
 	c = take(192);
 	assert_int_equal(c->objects_depot, 20);
 	assert_int_equal(c->depot_limit, 20 * 8);
@@ -262,7 +261,8 @@ static void test_wild_words(void **state)
 	*fake_word(&f, 192, 0, 0) = SHEAF + 3;			 /* not aligned */
 	*fake_word(&f, 192, 1, 0) = SHEAF;			 /* below the bottom */
 	*fake_word(&f, 192, 2, USLAB_WINDOW_SPARES) = SHEAF + 8; /* likewise */
-	((struct depot *)fake_at(&f, fake_depot_addr(&f, 192)))->nr_objects = ~0ul;
+	fake_lane(&f, 192, 0, 0)->nr_objects = ~0u;
+	((struct depot *)fake_at(&f, fake_depot_addr(&f, 192)))->nr_lanes = ~0u;
 	c = take(192);
 	assert_int_equal(c->objects_cpu, 0);
 	assert_int_equal(c->objects_depot, 64);

@@ -136,23 +136,20 @@ static void test_partly_resident(void **state)
 
 static void test_held(void **state)
 {
-	struct depot *depot;
-
 	(void)state;
 	fake_cache(&f, 192, "a", 64, 8);
 	fake_slab(&f, 0, 192, 64, 64, false);
 	touch(0, 1);
 	/* three objects of a CPU; seven in the depot */
 	*fake_word(&f, 192, 0, 0) = 0x10000 + (USLAB_SHEAF_CAPACITY - 8 + 3) * sizeof(void *);
-	depot = fake_at(&f, fake_depot_addr(&f, 192));
-	depot->nr_objects = 7;
+	fake_lane(&f, 192, 0, 0)->nr_objects = 7;
 	take();
 	assert_int_equal(m->kind[MEMORY_HELD_CPU], fake_result(s, 192)->objects_cpu * 64);
 	assert_int_equal(m->kind[MEMORY_HELD_NODE], 7 * 64);
 	assert_int_equal(m->kind[MEMORY_LIVE], fake_result(s, 192)->objects * 64);
 	assert_int_equal(m->kind[MEMORY_LIVE] + m->kind[MEMORY_HELD_CPU] + 7 * 64, PAGE_SIZE);
 	/* more than there is: no count is below 0 */
-	depot->nr_objects = 1000;
+	fake_lane(&f, 192, 0, 0)->nr_objects = 1000;
 	take();
 	assert_int_equal(m->kind[MEMORY_LIVE] + m->kind[MEMORY_HELD_CPU] +
 				 m->kind[MEMORY_HELD_NODE],

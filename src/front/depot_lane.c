@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/depot_lane.c - lanes are made, and what goes from one to another: sheaves, and quota
+ *
+ * Why:        docs/adr/0073.
+ * Data:       see depot.h.
+ * Invariants: see depot.h. Whole stacks move by their first link, whatever their length.
+ * Locks:      the lane's own lock; inside, another one's, which is only tried, since two CPUs may
+ *             do the same to each other. depot.lock where lanes are made.
+ * Flow:       called by depot.c and depot_limit.c; calls page/meta.c.
+ */
+#include "front/depot_lane.h"
+
+#include "base/atomic.h"
+#include "page/meta.h"
+
+cold noinline struct depot_lane *depot_make_lanes(struct depot *d)
+{
+	struct depot_lane *lanes = meta_alloc(d->nr_lanes * sizeof(*lanes));
+	struct depot_lane *unused = lanes;
+
+	if (!lanes)
+		return NULL;
+	lock_acquire(&d->lock);
+	if (!d->lanes) {
+		for (unsigned int i = 0; i < d->nr_lanes; i++) {
+			lock_init(&lanes[i].lock, RANK_LANE);
+			lanes[i].capacity = (uint16_t)d->capacity;
+			lanes[i].bit = (uint16_t)(1u << i);
+		}
+		store_release(&d->lanes, lanes); /* pairs with lanes_of() */
+		unused = NULL;
+	}
+	lanes = d->lanes;
+	lock_release(&d->lock);
+	meta_free(unused, d->nr_lanes * sizeof(*lanes));
+	return lanes;
+}
+
+uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind kind)
+{
+	struct depot_lane *lanes = lanes_of(d);
+	uintptr_t top = 0;
+
+	for (unsigned int i = 0; lanes && !top && i < d->nr_lanes; i++) {
+		struct depot_lane *lane = &lanes[(first + i) & (d->nr_lanes - 1)];
+
+		if (!load_relaxed(&lane->stack[kind].nr))
+			continue;
+		lock_acquire(&lane->lock);
+		if (lane->stack[kind].nr)
+			top = pop(d, lane, kind);
+		lock_release(&lane->lock);
+	}
+	return top;
+}
+
+/* The i-th lane behind this one, and around. */
+static inline struct depot_lane *lane_behind(const struct depot *d, const struct depot_lane *lane,
+					     unsigned int i)
+{
+	return &d->lanes[((unsigned int)(lane - d->lanes) + i) & (d->nr_lanes - 1)];
+}
+
+/* All that the other lane has; this one has none. Both locks are held. */
+static bool move_locked(struct depot_lane *lane, struct depot_lane *other, enum depot_kind kind)
+{
+	struct depot_stack *from = &other->stack[kind];
+	struct depot_stack *to = &lane->stack[kind];
+	uint32_t nr = from->nr;
+
+	if (!nr || other->capacity != lane->capacity)
+		return false;
+	store_relaxed(&to->top, from->top);
+	store_relaxed(&to->nr, nr);
+	store_relaxed(&to->quota, to->quota + nr);
+	store_relaxed(&from->quota, from->quota - nr);
+	forget_sheaves(from);
+	if (kind == DEPOT_FULL) {
+		to->high = MAX(to->high, nr);
+		store_relaxed(&lane->nr_objects, other->nr_objects);
+		store_relaxed(&other->nr_objects, 0);
+	}
+	return true;
+}
+
+/*
+ * All sheaves are in a lane whenever both locks are free, so that a fork, which holds all of them,
+ * loses none.
+ */
+noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+{
+	uint32_t bits = rich_others(d, lane, kind);
+	bool moved = false;
+
+	for (; bits && !moved; bits &= bits - 1) {
+		struct depot_lane *other =
+			lane_behind(d, lane, 1 + (unsigned int)__builtin_ctz(bits));
+
+		if (!lock_try_beside(&other->lock))
+			continue;
+		moved = move_locked(lane, other, kind);
+		tell(d, lane, kind); /* before who waits for the other lane finds it empty */
+		tell(d, other, kind);
+		lock_leave_inside(&other->lock);
+	}
+	return moved;
+}
+
+/* What another lane does not use of its quota becomes this one's. false: it uses all. */
+static bool move_quota(struct depot_stack *stack, struct depot_lane *other, enum depot_kind kind)
+{
+	struct depot_stack *from = &other->stack[kind];
+	uint32_t unused;
+
+	if (!has_spare_quota(from) || !lock_try_beside(&other->lock))
+		return false;
+	unused = from->quota - from->nr;
+	store_relaxed(&from->quota, from->nr);
+	lock_leave_inside(&other->lock);
+	store_relaxed(&stack->quota, stack->quota + unused);
+	return unused;
+}
+
+/*
+ * What is left is taken in parts, so that it is not all in the lanes of CPUs that do not need it,
+ * and to look at it is rare.
+ */
+noinline bool depot_more_quota(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+{
+	struct depot_stack *stack = &lane->stack[kind];
+	int32_t left = load_relaxed(&d->left[kind]);
+	int32_t part;
+
+	while (left > 0) {
+		part = MAX(left / (int32_t)(2 * d->nr_lanes), 1);
+		if (__atomic_compare_exchange_n(&d->left[kind], &left, left - part, true,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			store_relaxed(&stack->quota, stack->quota + (uint32_t)part);
+			return true;
+		}
+	}
+	for (unsigned int i = 1; i < d->nr_lanes; i++)
+		if (move_quota(stack, lane_behind(d, lane, i), kind))
+			return true;
+	return false;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/front/depot_lane_test.c - each CPU's own sheaves, what moves to others, and quotas
+ */
+#include "depot_fixture.h"
+
+/* A CPU gets what it has put there, newest first, then what others have; nothing is lost. */
+IN_CHILD(test_lanes)
+{
+	uintptr_t a, b, c;
+
+	make();
+	put_as(1, a = sheaf_of(1, 1));
+	put_as(2, b = sheaf_of(2, 1));
+	put_as(1, c = sheaf_of(3, 1));
+	CHILD_CHECK(get_as(1) == c && get_as(1) == a && get_as(1) == b);
+	CHILD_CHECK(get_as(1) == 0 && get_as(2) == 0);
+	put_as(7, a);
+	put_as(0, b);
+	CHILD_CHECK(get_as(5) == a); /* the next one, and around */
+	CHILD_CHECK(get_as(5) == b);
+	depot_check(&depot);
+}
+
+/* CPUs beyond the lanes share them. */
+IN_CHILD(test_lanes_are_shared)
+{
+	uintptr_t a, b;
+
+	make();
+	put_as(0, a = sheaf_of(1, 1));
+	put_as(1, b = sheaf_of(1, 1));
+	CHILD_CHECK(get_as(DEPOT_LANES) == a && get_as(DEPOT_LANES + 1) == b);
+}
+
+/* Both exchanges use the lane of the CPU; all lanes have one limit. */
+IN_CHILD(test_exchanges_by_lane)
+{
+	uintptr_t a, b, empty;
+
+	make();
+	CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, empty = sheaf_of(0, 0)));
+	os_act_as_cpu(3);
+	CHILD_CHECK(depot_exchange(&depot, DEPOT_FULL, a = sheaf_of(1, 1)) == empty);
+	put_as(2, b = sheaf_of(1, 1));
+	put_as(1, sheaf_of(1, 1));
+	CHILD_CHECK(!depot_put(&depot, DEPOT_FULL, sheaf_of(1, 1)));
+	os_act_as_cpu(3);
+	CHILD_CHECK(depot_exchange(&depot, DEPOT_EMPTY, empty) == a);
+	os_act_as_cpu(2);
+	CHILD_CHECK(depot_exchange(&depot, DEPOT_EMPTY, sheaf_of(0, 0)) == b);
+}
+
+/* Another CPU's sheaves are left alone while they are few; then all of them move. */
+IN_CHILD(test_sheaves_move_in_batches)
+{
+	make_large();
+	fill_as(1, 15);
+	CHILD_CHECK(!get_as(0) && !depot.rich[DEPOT_FULL]);
+	fill_as(1, 1);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1);
+	CHILD_CHECK(get_as(0));
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15 && !depot.rich[DEPOT_FULL]);
+	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].nr == 0 && depot.lanes[1].nr_objects == 0);
+	depot_check(&depot);
+	CHILD_CHECK(!get_as(1));
+	for (unsigned int i = 0; i < 15; i++)
+		CHILD_CHECK(get_as(0));
+	CHILD_CHECK(!get_as(0));
+	/* those who want all do not mind */
+	fill_as(5, 3);
+	os_act_as_cpu(2);
+	CHILD_CHECK(!depot_get(&depot, DEPOT_FULL) && depot_take(&depot, DEPOT_FULL));
+	depot_check(&depot);
+}
+
+/* Empty ones do so, too, in exchange for full ones. */
+IN_CHILD(test_empty_sheaves_move_in_batches)
+{
+	make_large();
+	os_act_as_cpu(7);
+	for (unsigned int i = 0; i < 20; i++)
+		CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
+	os_act_as_cpu(6);
+	CHILD_CHECK(depot_exchange(&depot, DEPOT_FULL, sheaf_of(CAPACITY, 1)));
+	CHILD_CHECK(depot.lanes[6].stack[DEPOT_EMPTY].nr == 19);
+	CHILD_CHECK(depot.lanes[6].stack[DEPOT_FULL].nr == 1);
+	os_act_as_cpu(0);
+	CHILD_CHECK(depot_get(&depot, DEPOT_EMPTY));
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_EMPTY].nr == 18);
+	depot_check(&depot);
+}
+
+/* What moves is seen by those who wait for the lane that it left. */
+IN_CHILD(test_moved_sheaves_are_for_others)
+{
+	make_large();
+	fill_as(1, 40);
+	CHILD_CHECK(get_as(0) && depot.rich[DEPOT_FULL] == 1u << 0);
+	CHILD_CHECK(get_as(2) && depot.rich[DEPOT_FULL] == 1u << 2);
+	CHILD_CHECK(depot.lanes[2].stack[DEPOT_FULL].nr == 38);
+	depot_check(&depot);
+}
+
+/* All lanes together hold as many as one could, whoever put how many there and took them. */
+IN_CHILD(test_quotas)
+{
+	uintptr_t one;
+
+	make_large();
+	for (unsigned int round = 0; round < 20; round++) {
+		for (unsigned int i = 0; i < 64; i++)
+			put_as((i * 5 + round) % 8, sheaf_of(1, 1));
+		os_act_as_cpu(round % 8);
+		CHILD_CHECK(!depot_has_room(&depot));
+		CHILD_CHECK(!depot_put(&depot, DEPOT_FULL, one = sheaf_of(1, 1)));
+		CHILD_CHECK(depot.nr_overflows == round + 1);
+		depot_check(&depot);
+		for (unsigned int i = 0; i < 64; i++)
+			CHILD_CHECK(depot_take(&depot, DEPOT_FULL));
+		CHILD_CHECK(!depot_take(&depot, DEPOT_FULL) && depot_has_room(&depot));
+		for (unsigned int i = 0; i < 64; i++)
+			put_as(round % 8, sheaf_of(1, 1));
+		CHILD_CHECK(!depot_put(&depot, DEPOT_FULL, one) && depot.nr_overflows == round + 2);
+		depot.nr_overflows = round + 1;
+		while (depot_take(&depot, DEPOT_FULL)) {}
+		depot_check(&depot);
+	}
+}
+
+/* Lanes are made when the first sheaf comes, as many as there are CPUs, up to eight. */
+IN_CHILD(test_lanes_are_made)
+{
+	const unsigned int lanes[] = { 0, 1, 2, 4, 4, 8, 8, 8, 8, 8 };
+	size_t used;
+
+	for (unsigned int cpus = 1; cpus < sizeof(lanes) / sizeof(*lanes); cpus++) {
+		floors_init(cpus, 1);
+		depot = (struct depot){ 0 };
+		depot_init(&depot, &limits);
+		used = meta_counters.used;
+		CHILD_CHECK(depot.nr_lanes == lanes[cpus] && !depot.lanes);
+		CHILD_CHECK(!depot_get(&depot, DEPOT_FULL) && !depot_take(&depot, DEPOT_EMPTY));
+		CHILD_CHECK(depot_has_room(&depot) && !depot_count(&depot, DEPOT_FULL));
+		depot_next_epoch(&depot);
+		depot_check(&depot);
+		CHILD_CHECK(!depot.lanes);
+		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, sheaf_of(1, 1)) && depot.lanes);
+		sheaf_delete(depot_get(&depot, DEPOT_FULL));
+		depot_destroy(&depot);
+		CHILD_CHECK(meta_counters.used == used);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_lanes_are_shared),
+		cmocka_unit_test(test_exchanges_by_lane),
+		cmocka_unit_test(test_sheaves_move_in_batches),
+		cmocka_unit_test(test_empty_sheaves_move_in_batches),
+		cmocka_unit_test(test_moved_sheaves_are_for_others),
+		cmocka_unit_test(test_quotas),
+		cmocka_unit_test(test_lanes_are_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
