@@ -10,7 +10,7 @@
  *             words and depots have the front's capacity, but while that changes
  *             (array_capacity.c); those that a miss owns may have another.
  *             Checked by array_check() on quiet caches.
- * Locks:      none held here; depot.lock and the engine's inside calls.
+ * Locks:      none held here; the lanes' and the engine's inside calls.
  * Flow:       called by array_bulk.c, array_capacity.c, array_idle.c, array_limit.c, array_near.c,
  *             array_remote.c, cache/watch.c and through front_array_ops; calls array_idle.c,
  *             array_near.c, front/percpu.c, front/depot.c, engine->ops. Many objects at once:
@@ -18,7 +18,7 @@
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
- * percpu_cmp2_store (the two words) or depot.lock; a thread that is preempted, migrated or
+ * percpu_cmp2_store (the two words) or a lane's lock; a thread that is preempted, migrated or
  * interrupted by a signal between these steps holds sheaves that no one else can see.
  *
  *   alloc miss: spare with objects | full sheaf of the depot | empty sheaf + engine refill

@@ -4,7 +4,7 @@
  *
  * Data:       none of its own.
  * Invariants: see front/array.c.
- * Locks:      none held here; the CPU's in the generic mode, depot.lock inside calls.
+ * Locks:      none held here; the CPU's in the generic mode, the lanes' inside calls.
  * Flow:       called through front_array_ops, after the inline form has done what it can; calls
  *             front/array.c, front/depot.h, engine->ops.
  *

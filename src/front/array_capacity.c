@@ -6,7 +6,7 @@
  * Data:       f->gate: the capacity that arrays have, and why none may be installed.
  * Invariants: a sheaf has the capacity that it was made with for as long as it is there, and says
  *             which (depot.h). Installs and depots take none but those of the capacity of now.
- * Locks:      the registry lock, held by callers; inside growth_lock, depot.lock, the engine's.
+ * Locks:      the registry lock, held by callers; inside growth_lock, the lanes', the engine's.
  * Flow:       called through front_array_ops; calls array.c, array_limit.c,
  *             depot_limit.c, page/realtime.h.
  *

@@ -5,7 +5,7 @@
  * Why:        docs/adr/0065.
  * Data:       depot.seen of node 0: what the last reap saw in the words and depots of all CPUs.
  * Invariants: none.
- * Locks:      array_reap: the registry lock, as for a drain; depot.lock and the engine's inside.
+ * Locks:      array_reap: the registry lock, as for a drain; the lanes' and the engine's inside.
  * Flow:       called by array.c and through front_array_ops; calls array.c, array_remote.c,
  *             engine->ops.
  *

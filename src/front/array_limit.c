@@ -6,11 +6,11 @@
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done; the bytes
  *             that all of them may hold beyond what they held at first.
- * Invariants: growth_bytes is the sum, over both lists, of (max_full - base_full) times the bytes
+ * Invariants: growth_bytes is the sum, over both lists, of what max is above base times the bytes
  *             that a full sheaf is counted with. A depot of a front that is destroyed is on none.
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
- *             while sheaves go back to the engine, so that a drain can wait for these: depot.lock
- *             and the engine's inside. Misses only try it.
+ *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
+ *             locks and the engine's inside. Misses only try it.
  * Flow:       called by front/array.c, front/array_capacity.c, cache/fork.c and cache/reap.c; calls
  *             depot.c, array.c, page/buddy.h and page/meta.h.
  *

@@ -95,25 +95,52 @@ static always_inline uintptr_t get_locked(struct depot *d, struct depot_lane *la
 	return lane->stack[kind].nr || depot_move_to(d, lane, kind) ? pop(d, lane, kind) : 0;
 }
 
+/*
+ * Does the depot hold much, although no lane has a batch? With many lanes a few sheaves in each may
+ * be all that there can be. For those who have to go to the slabs otherwise.
+ */
+static inline bool is_spread(const struct depot *d, enum depot_kind kind)
+{
+	return kind == DEPOT_FULL && d->nr_lanes > 2 &&
+	       depot_count(d, kind) >= load_relaxed(&d->max[kind]) / 2 + 1;
+}
+
+static uintptr_t take_behind(struct depot *d, const struct depot_lane *lane, enum depot_kind kind)
+{
+	return depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
+}
+
 uintptr_t depot_get(struct depot *d, enum depot_kind kind)
 {
 	struct depot_lane *lane = own_lane(d);
 	uintptr_t top;
 
-	if (!lane || !may_get(d, lane, kind))
+	if (!lane)
 		return 0;
+	if (!may_get(d, lane, kind))
+		return is_spread(d, kind) ? take_behind(d, lane, kind) : 0;
 	lock_acquire(&lane->lock);
 	top = get_locked(d, lane, kind);
 	lock_release(&lane->lock);
-	/* another lane has some, and its lock was not free: one of these is better than none */
-	if (unlikely(!top && rich_others(d, lane, kind)))
-		top = depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
+	if (unlikely(!top && rich_others(d, lane, kind))) /* their locks were not free */
+		top = take_behind(d, lane, kind);
 	return top;
 }
 
+/*
+ * Sheaves that move from a lane still to be looked at to one that has been are missed. To find the
+ * first one without any a lock was taken after that move, and the move counted before that.
+ */
 uintptr_t depot_take(struct depot *d, enum depot_kind kind)
 {
-	return depot_take_from(d, lane_here(d), kind);
+	uint32_t moves;
+	uintptr_t top;
+
+	do {
+		moves = load_acquire(&d->nr_moves); /* pairs with depot_move_to() */
+		top = depot_take_from(d, lane_here(d), kind);
+	} while (!top && load_acquire(&d->nr_moves) != moves);
+	return top;
 }
 
 /* Is it of a capacity that the front had before? */
@@ -135,7 +162,7 @@ static always_inline bool makes_room(struct depot *d, struct depot_lane *lane, e
 {
 	if (likely(has_spare_quota(&lane->stack[kind])) || depot_more_quota(d, lane, kind))
 		return true;
-	if (kind == DEPOT_FULL)
+	if (kind == DEPOT_FULL && !depot_has_room(d)) /* else a lock was not free */
 		overflow(d);
 	return false;
 }
@@ -162,7 +189,7 @@ static always_inline uintptr_t exchange_in_lane(struct depot *d, enum depot_kind
 {
 	enum depot_kind wanted = kind == DEPOT_FULL ? DEPOT_EMPTY : DEPOT_FULL;
 	unsigned int capacity = sheaf_capacity(top);
-	struct depot_lane *lane = made_lane(d);
+	struct depot_lane *lane = kind == DEPOT_FULL ? made_lane(d) : own_lane(d);
 	uintptr_t other = 0;
 
 	/* that a full sheaf finds no space is counted, whether or not there is an empty one */

@@ -5,11 +5,11 @@
  * Data:       per cache and node some lanes, one for each CPU number modulo how many there are: a
  *             stack of sheaves with objects, and one of empty ones. There are none until the first
  *             sheaf comes.
- * Invariants: of each stack low <= nr <= quota, and nr <= high; the quotas and what is left are
- *             max. All sheaves of a lane have its capacity, the depot's but while that changes;
- *             entry 0 of a sheaf in a lane links to the next one; a sheaf is referred to by the
- *             address of its top entry, so that the reference carries the count. Checked by
- *             depot_check().
+ * Invariants: of each stack low <= nr <= quota, of those with objects nr <= high; the quotas and
+ *             what is left are max. All sheaves of a lane have its capacity, the depot's but while
+ *             that changes; entry 0 of a sheaf in a lane links to the next one; a sheaf is referred
+ *             to by the address of its top entry, so that the reference carries the count. Checked
+ *             by depot_check().
  * Locks:      lane.lock (RANK_LANE), held for a few loads and stores, and a second lane's inside,
  *             which is only tried. depot.lock (RANK_DEPOT): lanes are made, or begin anew. Limits
  *             are changed under that and by one thread at a time (growth_lock).
@@ -57,7 +57,7 @@ enum depot_kind {
 struct depot_stack {
 	uintptr_t top;	/* of the newest sheaf, 0: none; atomic */
 	uint32_t nr;	/* sheaves; atomic */
-	uint32_t low;	/* the fewest since the epoch began */
+	uint32_t low;	/* the fewest since the epoch began; atomic */
 	uint32_t high;	/* the most; of those with objects */
 	uint32_t quota; /* how many it may have without a look at others; atomic */
 };
@@ -93,6 +93,7 @@ struct depot {
 	uint32_t overflow_at;	/* epoch of the last overflow */
 	uint32_t nr_overflows;	/* since start */
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
+	uint32_t nr_moves;	/* from lane to lane; counted within both locks */
 
 	/* front/array_near.c; hints, without a lock */
 	int32_t near_left;     /* exchanges left; below 0: misses until it looks again */

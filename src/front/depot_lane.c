@@ -45,8 +45,6 @@ uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind k
 	for (unsigned int i = 0; lanes && !top && i < d->nr_lanes; i++) {
 		struct depot_lane *lane = &lanes[(first + i) & (d->nr_lanes - 1)];
 
-		if (!load_relaxed(&lane->stack[kind].nr))
-			continue;
 		lock_acquire(&lane->lock);
 		if (lane->stack[kind].nr)
 			top = pop(d, lane, kind);
@@ -77,7 +75,8 @@ static bool move_locked(struct depot_lane *lane, struct depot_lane *other, enum 
 	store_relaxed(&from->quota, from->quota - nr);
 	forget_sheaves(from);
 	if (kind == DEPOT_FULL) {
-		to->high = MAX(to->high, nr);
+		to->high = MAX(to->high, from->high);
+		from->high = 0;
 		store_relaxed(&lane->nr_objects, other->nr_objects);
 		store_relaxed(&other->nr_objects, 0);
 	}
@@ -100,25 +99,31 @@ noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot
 		if (!lock_try_beside(&other->lock))
 			continue;
 		moved = move_locked(lane, other, kind);
-		tell(d, lane, kind); /* before who waits for the other lane finds it empty */
+		fetch_add(&d->nr_moves, 1); /* in both locks: depot_take() */
+		tell(d, lane, kind);	    /* before who waits for the other lane finds it empty */
 		tell(d, other, kind);
 		lock_leave_inside(&other->lock);
 	}
 	return moved;
 }
 
-/* What another lane does not use of its quota becomes this one's. false: it uses all. */
-static bool move_quota(struct depot_stack *stack, struct depot_lane *other, enum depot_kind kind)
+/*
+ * What another lane does not use of its quota becomes this one's. false: it uses all. Not from one
+ * that is still to begin anew to one that has: its quota is about to be counted as left.
+ */
+static bool move_quota(struct depot_lane *lane, struct depot_lane *other, enum depot_kind kind)
 {
 	struct depot_stack *from = &other->stack[kind];
-	uint32_t unused;
+	struct depot_stack *to = &lane->stack[kind];
+	uint32_t unused = 0;
 
 	if (!has_spare_quota(from) || !lock_try_beside(&other->lock))
 		return false;
-	unused = from->quota - from->nr;
-	store_relaxed(&from->quota, from->nr);
+	if (other->capacity == lane->capacity)
+		unused = from->quota - from->nr;
+	store_relaxed(&from->quota, from->quota - unused);
+	store_relaxed(&to->quota, to->quota + unused);
 	lock_leave_inside(&other->lock);
-	store_relaxed(&stack->quota, stack->quota + unused);
 	return unused;
 }
 
@@ -141,7 +146,7 @@ noinline bool depot_more_quota(struct depot *d, struct depot_lane *lane, enum de
 		}
 	}
 	for (unsigned int i = 1; i < d->nr_lanes; i++)
-		if (move_quota(stack, lane_behind(d, lane, i), kind))
+		if (move_quota(lane, lane_behind(d, lane, i), kind))
 			return true;
 	return false;
 }

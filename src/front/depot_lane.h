@@ -46,7 +46,7 @@ static inline void forget_sheaves(struct depot_stack *stack)
 {
 	store_relaxed(&stack->top, 0);
 	store_relaxed(&stack->nr, 0);
-	stack->low = 0;
+	store_relaxed(&stack->low, 0);
 }
 
 /* Objects of a sheaf that is, or was just, in a lane. */
@@ -96,7 +96,7 @@ static always_inline uintptr_t pop(struct depot *d, struct depot_lane *lane, enu
 	sheaf_base(top)[0] = (void *)(uintptr_t)(USLAB_SHEAF_CAPACITY - lane->capacity);
 	store_relaxed(&stack->top, next);
 	store_relaxed(&stack->nr, stack->nr - 1);
-	stack->low = MIN(stack->low, stack->nr);
+	store_relaxed(&stack->low, MIN(stack->low, stack->nr));
 	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects - objects_in(lane, top));
 	tell(d, lane, kind);

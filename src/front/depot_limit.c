@@ -130,8 +130,14 @@ static void take_back_quota(struct depot *d, enum depot_kind kind)
 static void set_full(struct depot *d, uint32_t full)
 {
 	set_max(d, full, MAX(MAX(full, d->base[DEPOT_EMPTY]), depot_count(d, DEPOT_EMPTY)));
-	take_back_quota(d, DEPOT_FULL);
-	take_back_quota(d, DEPOT_EMPTY);
+	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
+		int32_t left;
+
+		take_back_quota(d, kind);
+		left = load_relaxed(&d->left[kind]);
+		if (unlikely(left < 0)) /* sheaves came meanwhile: there is space for them */
+			set_one(d, kind, d->max[kind] + (uint32_t)-left);
+	}
 }
 
 void depot_raise(struct depot *d, uint32_t more)
@@ -147,6 +153,24 @@ void depot_lower(struct depot *d, uint32_t less)
 	set_full(d, MAX(max - MIN(less, max), MIN(least, max)));
 }
 
+/* That which most sheaves lay in for all of the epoch; else that of another CPU. Hints. */
+static unsigned int lane_to_shrink(const struct depot *d, enum depot_kind kind)
+{
+	const struct depot_lane *lanes = lanes_of(d);
+	unsigned int best = lane_here(d) + 1;
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++) {
+		uint32_t low = load_relaxed(&lanes[i].stack[kind].low);
+
+		if (low > most) {
+			most = low;
+			best = i;
+		}
+	}
+	return best;
+}
+
 uintptr_t depot_shrink(struct depot *d, enum depot_kind kind)
 {
 	uint32_t least = d->base[kind];
@@ -156,7 +180,7 @@ uintptr_t depot_shrink(struct depot *d, enum depot_kind kind)
 		least = MAX(least, d->max[DEPOT_FULL]);
 	if (depot_count(d, kind) <= least)
 		return 0;
-	top = depot_take_from(d, lane_here(d) + 1, kind);
+	top = depot_take_from(d, lane_to_shrink(d, kind), kind);
 	if (top && kind == DEPOT_FULL)
 		set_full(d, MAX(d->max[DEPOT_FULL] - 1, d->base[DEPOT_FULL]));
 	else if (top)
@@ -180,7 +204,8 @@ struct depot_surplus depot_next_epoch(struct depot *d)
 		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
 			struct depot_stack *stack = &lane->stack[kind];
 
-			stack->low = stack->high = stack->nr;
+			store_relaxed(&stack->low, stack->nr);
+			stack->high = stack->nr;
 		}
 		lock_release(&lane->lock);
 	}

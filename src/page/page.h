@@ -73,7 +73,7 @@ struct page {
 	uint32_t head;	 /* index of the block's head (its own on a head) */
 	/* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
 	uint32_t nr_pages;
-	/* BUDDY: os_clock_ms() >> 4 when it became free, for the purge; SLAB: slub/sparse.c */
+	/* BUDDY: os_clock_ms() >> 4 when it became free, for purges; SLAB: engine/descriptor.h */
 	uint32_t stamp;
 };
 

@@ -338,11 +338,59 @@ IN_CHILD(test_renew_meanwhile)
 	count_all();
 }
 
+/* All sheaves go to and fro between lanes, and each thread has one at most. */
+static void *bounce(void *arg)
+{
+	unsigned int rounds = is_emulated() ? ROUNDS / 20 : ROUNDS;
+
+	seed = (unsigned int)(uintptr_t)arg + 3000;
+	for (unsigned int i = 0; i < rounds; i++) {
+		uintptr_t top;
+
+		os_act_as_cpu((unsigned int)rand_r(&seed) % CPUS);
+		top = depot_get(&depot, DEPOT_FULL);
+		while (top && !depot_put(&depot, DEPOT_FULL, top))
+			sched_yield();
+	}
+	store_relaxed(&over, true);
+	return NULL;
+}
+
+/* Who takes from any lane finds one, as there is always one, wherever it is just then. */
+IN_CHILD(test_take_finds_what_moves)
+{
+	const struct depot_limits few = { CAPACITY, 7, 7 };
+	pthread_t thread[THREADS];
+	unsigned int takes = 0;
+
+	floors_init(CPUS, 1);
+	depot_init(&depot, &few);
+	CHILD_CHECK(depot.batch == 1);
+	os_act_as_cpu(0);
+	for (unsigned int i = 0; i < THREADS + 1; i++)
+		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, with_objects(sheaf_new(CAPACITY))));
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHILD_CHECK(!pthread_create(&thread[i], NULL, bounce, (void *)i));
+	while (!load_relaxed(&over)) {
+		uintptr_t top = depot_take(&depot, DEPOT_FULL);
+
+		CHILD_CHECK(top);
+		takes++;
+		while (!depot_put(&depot, DEPOT_FULL, top))
+			sched_yield();
+	}
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHILD_CHECK(takes > 10 && depot.nr_moves > 10);
+	depot_check(&depot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_renew_meanwhile),
+		cmocka_unit_test(test_take_finds_what_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,8 @@
  * the other CPU has given the line up, in programs whose threads share nothing. So a slab is that
  * lane's which takes from it first, and others make new ones rather than take from it. It becomes
  * another's when its own has not taken anything for long, since the program has moved to other
- * CPUs, or when so much memory lies in partial slabs that it has to be used.
+ * CPUs, or when so much memory lies in partial slabs that it has to be used. In realtime there are
+ * no lanes: to pass slabs by takes time.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
@@ -39,6 +40,8 @@ static bool may_take(struct engine_node *node, const struct page *slab, unsigned
 	unsigned int lane = engine_slab_lane(slab);
 
 	if (lane == ENGINE_NO_LANE || lane == own || node->passed[lane] >= PATIENCE)
+		return true;
+	if (!slub_read(slab).counters.inuse) /* nobody holds any of its lines */
 		return true;
 	node->passed[lane]++;
 	return false;
@@ -80,7 +83,7 @@ struct page *slub_lane_next_locked(struct engine_node *node, bool backwards)
 	return slab;
 }
 
-void slub_lane_keep_locked(struct page *slab)
+void slub_lane_keep(struct page *slab)
 {
 	engine_set_slab_lane(slab, lane_here());
 }

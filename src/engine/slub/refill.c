@@ -298,13 +298,13 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 	engine_count(r->e, ALLOC_SLAB);
 	/* Nobody can free an object of it before this function has returned. */
 	r->got += take_objects(r, NULL, slab, &full);
+	if (r->lanes)
+		slub_lane_keep(slab);
 	if (full && !(load_relaxed(&r->e->flags) & SLAB_STORE_USER))
 		return true;
 
 	home = slub_node_of(r->e, slab);
 	lock_acquire(&home->list_lock);
-	if (r->lanes)
-		slub_lane_keep_locked(slab);
 	if (full)
 		slub_node_add_full_locked(r->e, home, slab);
 	else /* in front (spec 4.13); freed slabs of pack caches go in front of that again */
@@ -384,6 +384,8 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 	if (unlikely(!r.got && r.lanes)) { /* no memory, but for what other CPUs take from */
 		r.lanes = false;
 		refill_from_node(s->node[first], &r);
+		if (!r.got && node < 0)
+			slub_node_try_others(e, first, refill_from_node, &r);
 	}
 	if (unlikely(!r.got))
 		slub_warn_oom(e, gfp, node);

@@ -189,8 +189,8 @@ bool slub_may_have_lanes(const struct slub *s, unsigned int size);
  * on; NULL: there are only a few that others take from. backwards: from the list's tail.
  */
 struct page *slub_lane_next_locked(struct engine_node *node, bool backwards);
-/* This CPU takes from that one. */
-void slub_lane_keep_locked(struct page *slab);
+/* This CPU takes from that one, which is the caller's alone. */
+void slub_lane_keep(struct page *slab);
 
 /* ---- try.c: as struct engine_ops says ---- */
 

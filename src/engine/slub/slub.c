@@ -98,7 +98,7 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 	engine_init(e, params, &slub_ops, &s->layout, s);
 	e->allocflags = (layout.order ? __GFP_COMP : 0) | engine_page_flags(params->flags);
 	e->page_lists = params->page_lists;
-	e->lanes = slub_may_have_lanes(s, e->size);
+	e->lanes = !realtime_is_on() && slub_may_have_lanes(s, e->size);
 	return 0;
 }
 

@@ -74,6 +74,25 @@ IN_CHILD(test_sheaves_move_in_batches)
 	depot_check(&depot);
 }
 
+/* With many lanes few sheaves in each may be all that there is room for: then they are for all. */
+IN_CHILD(test_sheaves_in_many_lanes)
+{
+	const struct depot_limits many = { CAPACITY, 32, 32 };
+
+	make();
+	depot_init(&depot, &many);
+	for (unsigned int cpu = 1; cpu < 8; cpu++)
+		fill_as(cpu, 2);
+	CHILD_CHECK(!get_as(0) && !depot.rich[DEPOT_FULL]);
+	for (unsigned int cpu = 1; cpu < 8; cpu++)
+		fill_as(cpu, 1);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && depot_count(&depot, DEPOT_FULL) == 21);
+	for (unsigned int i = 0; i < 5; i++)
+		CHILD_CHECK(get_as(0));
+	CHILD_CHECK(!get_as(0) && depot.lanes[1].stack[DEPOT_FULL].nr == 0);
+	depot_check(&depot);
+}
+
 /* Empty ones do so, too, in exchange for full ones. */
 IN_CHILD(test_empty_sheaves_move_in_batches)
 {
@@ -159,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_lanes_are_shared),
 		cmocka_unit_test(test_exchanges_by_lane),
 		cmocka_unit_test(test_sheaves_move_in_batches),
+		cmocka_unit_test(test_sheaves_in_many_lanes),
 		cmocka_unit_test(test_empty_sheaves_move_in_batches),
 		cmocka_unit_test(test_moved_sheaves_are_for_others),
 		cmocka_unit_test(test_quotas),

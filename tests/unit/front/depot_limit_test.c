@@ -39,6 +39,22 @@ IN_CHILD(test_shrink_by_lane)
 	depot_check(&depot);
 }
 
+/* First those that lay in one lane for all of an epoch, whoever asks. */
+IN_CHILD(test_shrink_by_use)
+{
+	make();
+	depot_raise(&depot, 20);
+	fill_as(1, 2);
+	fill_as(4, 5);
+	depot_next_epoch(&depot);
+	os_act_as_cpu(0);
+	for (unsigned int i = 5; i-- > 2;) {
+		CHILD_CHECK(depot_shrink(&depot, DEPOT_FULL));
+		CHILD_CHECK(depot.lanes[4].stack[DEPOT_FULL].nr == i);
+	}
+	depot_check(&depot);
+}
+
 /* All that it had is in another depot then; what was counted goes on. */
 IN_CHILD(test_renew)
 {
@@ -190,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quotas_of_less),
 		cmocka_unit_test(test_shrink_by_lane),
+		cmocka_unit_test(test_shrink_by_use),
 		cmocka_unit_test(test_renew),
 		cmocka_unit_test(test_underflows),
 		cmocka_unit_test(test_raise_and_shrink),

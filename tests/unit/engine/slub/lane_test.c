@@ -155,6 +155,21 @@ IN_CHILD(test_slabs_that_come_back)
 	slub_check(&e);
 }
 
+/* Of an empty slab nobody holds any line. */
+IN_CHILD(test_empty_slab)
+{
+	void *objs[FEW];
+	struct page *slab;
+
+	make(2, 16);
+	os_act_as_cpu(0);
+	CHILD_CHECK(slub_refill(&e, objs, FEW, 0, -1) == FEW);
+	slab = slab_of(objs[0]);
+	slub_flush(&e, objs, FEW);
+	CHILD_CHECK(nr_partial(&e) == 1 && engine_slab_lane(slab) == 0);
+	CHILD_CHECK(take_as(1) == slab && engine_slab_lane(slab) == 1);
+}
+
 /* If much memory lies in others' slabs, it is used. */
 IN_CHILD(test_many_partial_slabs)
 {
@@ -178,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_many_cpus),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_slabs_that_come_back),
+		cmocka_unit_test(test_empty_slab),
 		cmocka_unit_test(test_many_partial_slabs),
 	};
 
