@@ -128,8 +128,9 @@ uintptr_t depot_get(struct depot *d, enum depot_kind kind)
 }
 
 /*
- * Sheaves that move from a lane still to be looked at to one that has been are missed. To find the
- * first one without any a lock was taken after that move, and the move counted before that.
+ * Sheaves may move from a lane that is still to be looked at to one that was. Who then finds the
+ * first one empty holds its lock after the move, which was counted while it was held before: the
+ * count tells him, and he looks again.
  */
 uintptr_t depot_take(struct depot *d, enum depot_kind kind)
 {
