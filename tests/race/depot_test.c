@@ -371,7 +371,7 @@ IN_CHILD(test_take_finds_what_moves)
 		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, with_objects(sheaf_new(CAPACITY))));
 	for (uintptr_t i = 0; i < THREADS; i++)
 		CHILD_CHECK(!pthread_create(&thread[i], NULL, bounce, (void *)i));
-	while (!load_relaxed(&over)) {
+	while (!load_relaxed(&over) || takes <= 10) {
 		uintptr_t top = depot_take(&depot, DEPOT_FULL);
 
 		CHILD_CHECK(top);
@@ -381,7 +381,7 @@ IN_CHILD(test_take_finds_what_moves)
 	}
 	for (unsigned int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	CHILD_CHECK(takes > 10 && depot.nr_moves > 10);
+	CHILD_CHECK(depot.nr_moves > 10);
 	depot_check(&depot);
 }
 
