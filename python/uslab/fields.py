@@ -399,7 +399,7 @@ class Cache:
     """how often one was empty soon after that, and so may hold more"""
 
     depot_exchanges: Optional[int]
-    """arrays of scattered objects that were exchanged for neighbours"""
+    """arrays of scattered objects, or of other CPUs' slabs, exchanged for neighbours"""
 
     objects_shared: Optional[int]
     """of these, in the nodes' shared queues"""

@@ -12,7 +12,7 @@
  *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
  *             locks and the engine's inside. Misses only try it.
  * Flow:       called by front/array.c, front/array_capacity.c, cache/fork.c and cache/reap.c; calls
- *             depot.c, array.c, page/buddy.h and page/meta.h.
+ *             depot.c, depot_limit.c, array.c, page/buddy.h and page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
  * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as

@@ -103,7 +103,7 @@ static uintptr_t put_in_place(struct front *f, struct depot *d, uintptr_t top, v
 
 	while (n)
 		*++entry = objs[--n];
-	store_relaxed(&d->nr_exchanges, load_relaxed(&d->nr_exchanges) + 1);
+	count_event(&d->nr_exchanges);
 	return (uintptr_t)entry;
 }
 

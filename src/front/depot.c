@@ -138,7 +138,7 @@ uintptr_t depot_take(struct depot *d, enum depot_kind kind)
 	uintptr_t top;
 
 	do {
-		moves = load_acquire(&d->nr_moves); /* pairs with depot_move_to() */
+		moves = load_acquire(&d->nr_moves); /* before the first lock is taken */
 		top = depot_take_from(d, lane_here(d), kind);
 	} while (!top && load_acquire(&d->nr_moves) != moves);
 	return top;
@@ -153,8 +153,8 @@ static inline bool fits(const struct depot_lane *lane, unsigned int capacity)
 /* Several threads at a time may lose some of the counts. */
 static void overflow(struct depot *d)
 {
-	store_relaxed(&d->overflows, load_relaxed(&d->overflows) + 1);
-	store_relaxed(&d->nr_overflows, load_relaxed(&d->nr_overflows) + 1);
+	count_event(&d->overflows);
+	count_event(&d->nr_overflows);
 	store_relaxed(&d->overflow_at, depot_epoch());
 }
 

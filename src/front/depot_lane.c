@@ -100,8 +100,8 @@ noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot
 			continue;
 		moved = move_locked(lane, other, kind);
 		fetch_add(&d->nr_moves, 1); /* in both locks: depot_take() */
-		tell(d, lane, kind);	    /* before who waits for the other lane finds it empty */
-		tell(d, other, kind);
+		update_rich(d, lane, kind); /* before who waits for the other lane finds it empty */
+		update_rich(d, other, kind);
 		lock_leave_inside(&other->lock);
 	}
 	return moved;

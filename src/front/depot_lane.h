@@ -56,7 +56,8 @@ static inline unsigned int objects_in(const struct depot_lane *lane, uintptr_t t
 }
 
 /* Keeps the lane's bit as its number of sheaves is. */
-static always_inline void tell(struct depot *d, const struct depot_lane *lane, enum depot_kind kind)
+static always_inline void update_rich(struct depot *d, const struct depot_lane *lane,
+				      enum depot_kind kind)
 {
 	bool is_rich = lane->stack[kind].nr >= load_relaxed(&d->batch);
 
@@ -81,7 +82,7 @@ static always_inline void push(struct depot *d, struct depot_lane *lane, enum de
 		stack->high = MAX(stack->high, stack->nr);
 		store_relaxed(&lane->nr_objects, lane->nr_objects + objects_in(lane, top));
 	}
-	tell(d, lane, kind);
+	update_rich(d, lane, kind);
 }
 
 /* There is one. */
@@ -99,7 +100,7 @@ static always_inline uintptr_t pop(struct depot *d, struct depot_lane *lane, enu
 	store_relaxed(&stack->low, MIN(stack->low, stack->nr));
 	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects - objects_in(lane, top));
-	tell(d, lane, kind);
+	update_rich(d, lane, kind);
 	return top;
 }
 

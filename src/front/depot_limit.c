@@ -23,7 +23,7 @@ uint64_t (*depot_clock)(void) = os_clock_ms;
 
 static void set_one(struct depot *d, enum depot_kind kind, uint32_t max)
 {
-	__atomic_fetch_add(&d->left[kind], (int32_t)(max - d->max[kind]), __ATOMIC_RELAXED);
+	fetch_add(&d->left[kind], (int32_t)(max - d->max[kind]));
 	store_relaxed(&d->max[kind], max);
 }
 
@@ -64,9 +64,9 @@ static void renew_lane(struct depot *d, struct depot_lane *lane, uint32_t capaci
 		old->stack[kind] = *stack;
 		forget_sheaves(stack);
 		stack->high = 0;
-		__atomic_fetch_add(&d->left[kind], (int32_t)stack->quota, __ATOMIC_RELAXED);
+		fetch_add(&d->left[kind], (int32_t)stack->quota);
 		store_relaxed(&stack->quota, 0);
-		tell(d, lane, kind);
+		update_rich(d, lane, kind);
 	}
 	store_relaxed(&lane->nr_objects, 0);
 	lane->capacity = (uint16_t)capacity;
@@ -102,7 +102,7 @@ bool depot_underflows(struct depot *d)
 
 	store_relaxed(&d->overflows, 0);
 	if (underflows)
-		store_relaxed(&d->nr_underflows, load_relaxed(&d->nr_underflows) + 1);
+		count_event(&d->nr_underflows);
 	return underflows;
 }
 
@@ -121,7 +121,7 @@ static void take_back_quota(struct depot *d, enum depot_kind kind)
 		lock_acquire(&lanes[i].lock);
 		less = MIN(stack->quota - stack->nr, (uint32_t)-left);
 		store_relaxed(&stack->quota, stack->quota - less);
-		__atomic_fetch_add(&d->left[kind], (int32_t)less, __ATOMIC_RELAXED);
+		fetch_add(&d->left[kind], (int32_t)less);
 		lock_release(&lanes[i].lock);
 	}
 }

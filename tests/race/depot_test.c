@@ -272,24 +272,30 @@ static void count_all(void)
 	CHILD_CHECK(n == SHEAVES);
 }
 
-IN_CHILD(test_storm)
+/* The threads do their work, and one more disturbs them all that time. */
+static void run_beside(void *(*disturber)(void *arg))
 {
 	pthread_t thread[THREADS];
 	pthread_t other;
 
-	floors_init(CPUS, 1);
-	depot_init(&depot, &limits);
-	depot_raise(&depot, SHEAVES);
-	make_sheaves();
-	depot_lower(&depot, SHEAVES);
-	moves = 0;
-	CHILD_CHECK(!pthread_create(&other, NULL, disturb, NULL));
+	CHILD_CHECK(!pthread_create(&other, NULL, disturber, NULL));
 	for (uintptr_t i = 0; i < THREADS; i++)
 		CHILD_CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
 	for (unsigned int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
 	store_relaxed(&over, true);
 	pthread_join(other, NULL);
+}
+
+IN_CHILD(test_storm)
+{
+	floors_init(CPUS, 1);
+	depot_init(&depot, &limits);
+	depot_raise(&depot, SHEAVES);
+	make_sheaves();
+	depot_lower(&depot, SHEAVES);
+	moves = 0;
+	run_beside(disturb);
 	CHILD_CHECK(moves > 100);
 	count_all();
 }
@@ -321,20 +327,11 @@ static void *renew(void *arg)
 
 IN_CHILD(test_renew_meanwhile)
 {
-	pthread_t thread[THREADS];
-	pthread_t other;
-
 	floors_init(CPUS, 1);
 	depot_init(&depot, &limits);
 	depot_raise(&depot, SHEAVES);
 	make_sheaves();
-	CHILD_CHECK(!pthread_create(&other, NULL, renew, NULL));
-	for (uintptr_t i = 0; i < THREADS; i++)
-		CHILD_CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	store_relaxed(&over, true);
-	pthread_join(other, NULL);
+	run_beside(renew);
 	count_all();
 }
 

@@ -20,14 +20,14 @@
 #include "engine/slub/slab.h"
 #include "os/cpu/cpu.h"
 
-#define SHARES_LINES 64u /* bytes: of smaller objects several lie on a line */
 #define LOOKS 32ul	 /* slabs that are passed by at a time, in search of one's own */
 #define PATIENCE 250u	 /* slabs of an idle lane that others pass by before they take from them */
 #define PARTIAL_MOST 64u /* slabs on the list: if there are more, any will do */
 
+/* Of objects that are smaller than a line several lie on one. */
 bool slub_may_have_lanes(const struct slub *s, unsigned int size)
 {
-	return s->lazy && size < SHARES_LINES && os_topology.nr_cpu_ids > 1;
+	return s->lazy && size < CACHE_LINE && os_topology.nr_cpu_ids > 1;
 }
 
 static inline unsigned int lane_here(void)
@@ -45,12 +45,6 @@ static bool may_take(struct engine_node *node, const struct page *slab, unsigned
 		return true;
 	node->passed[lane]++;
 	return false;
-}
-
-static inline struct page *first_partial(struct engine_node *node, bool backwards)
-{
-	return backwards ? list_last(&node->partial, struct page, lru)
-			 : list_first(&node->partial, struct page, lru);
 }
 
 /* Another lane's slab to the other end of the list, so that the next refill need not pass it. */
@@ -71,14 +65,14 @@ struct page *slub_lane_next_locked(struct engine_node *node, bool backwards)
 
 	node->passed[own] = 0;
 	for (; looks; looks--) {
-		slab = first_partial(node, backwards);
+		slab = slub_first_partial(node, backwards);
 		if (may_take(node, slab, own))
 			break;
 		pass(node, slab, backwards);
 	}
 	if (!looks && node->nr_partial <= PARTIAL_MOST)
 		return NULL;
-	slab = first_partial(node, backwards);
+	slab = slub_first_partial(node, backwards);
 	engine_set_slab_lane(slab, own);
 	return slab;
 }

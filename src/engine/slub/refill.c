@@ -242,8 +242,7 @@ static inline struct page *next_locked(const struct refill *r, struct engine_nod
 		return NULL;
 	if (r->lanes)
 		return slub_lane_next_locked(node, r->backwards);
-	return r->backwards ? list_last(&node->partial, struct page, lru)
-			    : list_first(&node->partial, struct page, lru);
+	return slub_first_partial(node, r->backwards);
 }
 
 /* From a node's partial slabs, one after the other. true: all that was wanted is there. */

@@ -169,6 +169,13 @@ static inline bool slub_starts_object(const struct engine *e, const struct page 
 	return offset * slub_of(e)->magic < slub_of(e)->magic;
 }
 
+/* The next slab of the partial list, from that end; there is one. */
+static inline struct page *slub_first_partial(struct engine_node *node, bool backwards)
+{
+	return backwards ? list_last(&node->partial, struct page, lru)
+			 : list_first(&node->partial, struct page, lru);
+}
+
 /* ---- node.c ---- */
 
 /* Full slabs are linked in caches with SLAB_STORE_USER only, so that reports can list them. */
@@ -186,7 +193,7 @@ bool slub_node_try_others(struct engine *e, unsigned int first,
 bool slub_may_have_lanes(const struct slub *s, unsigned int size);
 /*
  * The next slab of the partial list that this CPU is to take from, and is known to do so from now
- * on; NULL: there are only a few that others take from. backwards: from the list's tail.
+ * on; NULL: those looked at are others', and there are few. backwards: from the list's tail.
  */
 struct page *slub_lane_next_locked(struct engine_node *node, bool backwards);
 /* This CPU takes from that one, which is the caller's alone. */

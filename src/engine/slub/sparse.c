@@ -5,16 +5,17 @@
  * Why:        docs/adr/0060.
  * Data:       struct page.stamp of a slab: whether it is one; engine_node.asked.
  * Invariants: the slabs without the mark have room for all objects of those with it, as it was at
- *             the last look; they are before these in the list. But slabs far up (page/low.h) have
- *             it in any case.
+ *             the last look; they are before these in the list, until refills pass some by
+ *             (lane.c). But slabs far up (page/low.h) have it in any case.
  * Locks:      list_lock for a look, which is tried; the answer takes none.
  * Flow:       called through slub_evacuation.
  *
  * A look goes over the whole partial list of a node, once for as many questions as it has slabs, so
  * that a question costs about three slabs. It sorts the list, the fullest at the head, and of equal
  * ones those that lie lowest in the arena, so that pages come back side by side; if nearly all
- * objects have to move in any case, by place alone. Objects are taken from the head: what is moved
- * goes there. Marks of slabs that have become full or empty do not matter, and a new slab has none.
+ * objects have to move in any case, by place alone. Objects are taken from the head, in caches with
+ * lanes from the first slab of the lane: what is moved goes there. Marks of slabs that have become
+ * full or empty do not matter, and a new slab has none.
  */
 #include <limits.h>
 

@@ -49,6 +49,31 @@ static void *try_it(void *arg)
 	return lock_try(arg) ? arg : NULL;
 }
 
+/* A second lock of the same rank is tried beside the first, is counted, and never waited for. */
+static void beside(__attribute__((unused)) void *arg)
+{
+	struct lock first = LOCK_INIT(RANK_LANE);
+	struct lock second = LOCK_INIT(RANK_LANE);
+
+	lock_acquire(&first);
+	CHILD_CHECK(lock_try_beside(&second) && lock_thread.nr == 2);
+	CHILD_CHECK(!lock_try_beside(&second) && lock_thread.nr == 2);
+	lock_leave_inside(&second);
+	CHILD_CHECK(lock_thread.nr == 1 && !second.word && first.word);
+	lock_release(&first);
+	CHILD_CHECK(!lock_thread.nr && lock_try(&first)); /* its rank was left alone */
+	lock_release(&first);
+}
+
+static void test_beside(void **state)
+{
+	struct child c;
+
+	(void)state;
+	c = child_run(beside, NULL);
+	assert_true(child_passed(&c));
+}
+
 static void test_try_fails(void **state)
 {
 	pthread_t thread;
@@ -479,14 +504,23 @@ static void test_tries_do_not_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counted),	       cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_abandon),	       cmocka_unit_test(test_forked_inside),
-		cmocka_unit_test(test_fork_inside),    cmocka_unit_test(test_word),
-		cmocka_unit_test(test_try_fails),      cmocka_unit_test(test_storm),
-		cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_ranks_descend),  cmocka_unit_test(test_ranks_refused),
-		cmocka_unit_test(test_release_unheld), cmocka_unit_test(test_fork_no_ranks),
-		cmocka_unit_test(test_tries),	       cmocka_unit_test(test_tries_do_not_wait),
+		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_abandon),
+		cmocka_unit_test(test_forked_inside),
+		cmocka_unit_test(test_fork_inside),
+		cmocka_unit_test(test_word),
+		cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_try_fails),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_sleepers),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_ranks_descend),
+		cmocka_unit_test(test_ranks_refused),
+		cmocka_unit_test(test_release_unheld),
+		cmocka_unit_test(test_fork_no_ranks),
+		cmocka_unit_test(test_tries),
+		cmocka_unit_test(test_tries_do_not_wait),
 	};
 
 	if (getenv("USLAB_TEST_VALGRIND"))
