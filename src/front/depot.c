@@ -105,9 +105,14 @@ static inline bool is_spread(const struct depot *d, enum depot_kind kind)
 	       depot_count(d, kind) >= load_relaxed(&d->max[kind]) / 2 + 1;
 }
 
+/* Of another lane. It is soon put into this one, as if it had moved. */
 static uintptr_t take_behind(struct depot *d, const struct depot_lane *lane, enum depot_kind kind)
 {
-	return depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
+	uintptr_t top = depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
+
+	if (top)
+		fetch_add(&d->nr_moves, 1);
+	return top;
 }
 
 uintptr_t depot_get(struct depot *d, enum depot_kind kind)
