@@ -330,6 +330,11 @@ static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address
 
 /* ---- in the arena ---------------------------------------------------------------------------- */
 
+static bool is_free(const struct page *page)
+{
+	return page->type == PAGE_BUDDY || page->type == PAGE_LISTED || page->type == PAGE_KEPT;
+}
+
 /* The free block that a page lies in; if none is found, the page alone. */
 static void fill_free(struct snapshot *s, unsigned long number, struct address_info *info)
 {
@@ -341,18 +346,24 @@ static void fill_free(struct snapshot *s, unsigned long number, struct address_i
 
 		if (!snapshot_read(s, s->descriptors + head * sizeof(page), &page, sizeof(page)))
 			return;
-		if ((page.type == PAGE_BUDDY || page.type == PAGE_LISTED) && page.order >= order &&
-		    page.order <= ARENA_CHUNK_ORDER) {
+		if (is_free(&page) && page.order >= order && page.order <= ARENA_CHUNK_ORDER &&
+		    page_free_pages(&page) > number - head) {
 			info->slab = s->totals.arena_base + ((uint64_t)head << PAGE_SHIFT);
-			info->slab_bytes = PAGE_SIZE << page.order;
+			info->slab_bytes = (uint64_t)page_free_pages(&page) << PAGE_SHIFT;
 			return;
 		}
 	}
 }
 
+static bool is_run(const struct page *page)
+{
+	return page->type == PAGE_RUN || page->type == PAGE_KEPT;
+}
+
 /*
- * Pages of a page run are of type NONE but for the first one, so its head is the next page before
- * them that is of another: this returns its number and reads it. Else number is returned.
+ * Pages of a page run, also of one that a CPU keeps, are of type NONE but for the first one, so its
+ * head is the next page before them that is of another: this returns its number and reads it. Else
+ * number is returned.
  */
 static unsigned long find_run(struct snapshot *s, unsigned long number, struct page *head)
 {
@@ -370,7 +381,7 @@ static unsigned long find_run(struct snapshot *s, unsigned long number, struct p
 		while (n-- > 0) {
 			if (piece[n].type == PAGE_NONE)
 				continue;
-			if (piece[n].type != PAGE_RUN || piece[n].nr_pages <= number - (at + n))
+			if (!is_run(&piece[n]) || piece[n].nr_pages <= number - (at + n))
 				return number;
 			*head = piece[n];
 			return at + n;
@@ -401,6 +412,7 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 	case PAGE_NONE:
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
+	case PAGE_KEPT:
 		fill_free(s, number, info);
 		break;
 	case PAGE_RUN:

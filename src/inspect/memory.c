@@ -178,6 +178,7 @@ static void finish_block(struct memory *m, struct block *block)
 		finish_free(m, block);
 		break;
 	case PAGE_LISTED:
+	case PAGE_KEPT:
 		m->kind[MEMORY_LISTED] += block->resident;
 		break;
 	default:
@@ -194,9 +195,12 @@ static unsigned long block_pages(const struct page *page)
 
 	switch (page->type) {
 	case PAGE_SLAB:
+		return page->order <= ARENA_CHUNK_ORDER ? 1ul << page->order : 1;
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
-		return page->order <= ARENA_CHUNK_ORDER ? 1ul << page->order : 1;
+	case PAGE_KEPT:
+		return page->order <= ARENA_CHUNK_ORDER ? MIN(MAX(page_free_pages(page), 1ul), most)
+							: 1;
 	case PAGE_RUN:
 		return page->nr_pages ? MIN(page->nr_pages, most) : 1;
 	case PAGE_HEAP:

@@ -44,7 +44,8 @@ void snapshot_node_block(struct snapshot *s, const struct page *page)
 		break;
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
-		node->free_bytes += PAGE_SIZE << page->order;
+	case PAGE_KEPT:
+		node->free_bytes += page_free_pages(page) << PAGE_SHIFT;
 		node->dirty_bytes += (unsigned long)page->nr_pages << PAGE_SHIFT;
 		break;
 	default:

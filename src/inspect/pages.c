@@ -93,12 +93,13 @@ static void count_page(struct snapshot *s, const struct page *page)
 		break;
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
+	case PAGE_KEPT:
 		possible = page->order <= ARENA_CHUNK_ORDER && page->nr_pages <= 1u << page->order;
 		if (possible) {
-			t->free_bytes += PAGE_SIZE << page->order;
+			t->free_bytes += page_free_pages(page) << PAGE_SHIFT;
 			t->dirty_bytes += (unsigned long)page->nr_pages << PAGE_SHIFT;
-			if (page->type == PAGE_LISTED)
-				t->listed_bytes += PAGE_SIZE << page->order;
+			if (page->type != PAGE_BUDDY)
+				t->listed_bytes += page_free_pages(page) << PAGE_SHIFT;
 		}
 		break;
 	case PAGE_NONE: /* inside a free block or a page run, or never used */

@@ -15,18 +15,19 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/run.h"
 
 void usage_read(struct usage *usage)
 {
-	unsigned long large = load_relaxed(&run_counters.pages);
+	unsigned long large = run_live().pages;
 	unsigned long used = 0;
 
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
 		const struct buddy_stats *stats = &buddy_zones[node].stats;
 
 		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free) -
-			pcp_stats(node).nr_pages;
+			pcp_stats(node).nr_pages - pcp_runs_stats(node).pages;
 	}
 	/* Read at different times: other threads may have allocated in between. */
 	usage->slab_bytes = used > large ? (used - large) * PAGE_SIZE : 0;
@@ -70,5 +71,5 @@ bool usage_page_in_use(uint64_t page)
 {
 	uint8_t type = page_at(page)->type;
 
-	return type != PAGE_NONE && type != PAGE_BUDDY && type != PAGE_LISTED;
+	return type != PAGE_NONE && type != PAGE_BUDDY && type != PAGE_LISTED && type != PAGE_KEPT;
 }

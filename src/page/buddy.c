@@ -27,6 +27,7 @@
 #include "page/keep.h"
 #include "page/numa.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/zone.h"
 
 /* The kernel checks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
@@ -374,6 +375,7 @@ static cold struct page *alloc_last(unsigned int node, unsigned int order, bool 
 	struct page *page;
 
 	pcp_drain();
+	pcp_runs_drain();
 	lock_acquire(&zone->purge_lock);
 	lock_release(&zone->purge_lock);
 	if (limit_is_near(1ul << order))
@@ -469,6 +471,12 @@ void zone_retire(struct page *page, unsigned long nr_pages)
 	page_forget_block(page, nr_pages);
 }
 
+void zone_retire_run(struct page *page, unsigned long nr_pages)
+{
+	notify_free(page, nr_pages);
+	page_ext_forget(page);
+}
+
 void buddy_free(struct page *page, unsigned int order, bool dirty)
 {
 	struct buddy_zone *zone = &buddy_zones[page->node];
@@ -476,7 +484,7 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 	unsigned long nr_pages = 1ul << order;
 
 	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
-	ASSERT(page->type != PAGE_BUDDY && page->type != PAGE_LISTED);
+	ASSERT(page->type != PAGE_BUDDY && page->type != PAGE_LISTED && page->type != PAGE_KEPT);
 	zone_retire(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
@@ -542,9 +550,13 @@ void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
 {
 	if (nr_pages == 0)
 		return;
-	notify_free(page, nr_pages);
-	page_ext_forget(page);
+	zone_retire_run(page, nr_pages);
 	free_pages(page, nr_pages, dirty);
+}
+
+void zone_give_run(struct page *page, unsigned long nr_pages)
+{
+	free_pages(page, nr_pages, true);
 }
 
 /* ---- claiming pages where they are ----------------------------------------------------------- */
@@ -659,32 +671,6 @@ void buddy_fit_addresses(void (*limit_is)(unsigned long pages))
 	lock_acquire(&buddy_zones[0].lock); /* holds fork off, see page/arena.c */
 	arena_fit(limit_is);
 	lock_release(&buddy_zones[0].lock);
-}
-
-void buddy_stats(unsigned int node, struct buddy_stats *stats)
-{
-	struct buddy_zone *zone = &buddy_zones[node];
-	struct pcp_stats listed = pcp_stats(node);
-
-	lock_acquire(&zone->lock);
-	*stats = zone->stats;
-	lock_release(&zone->lock);
-	stats->nr_free += listed.nr_pages;
-	stats->nr_dirty += listed.nr_dirty;
-}
-
-unsigned long buddy_used(void)
-{
-	unsigned long used = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
-
-	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
-		struct buddy_zone *zone = &buddy_zones[node];
-
-		lock_acquire(&zone->lock);
-		used += zone_used_here(zone);
-		lock_release(&zone->lock);
-	}
-	return used;
 }
 
 /* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */

@@ -208,8 +208,8 @@ void buddy_expect_merges(bool on);
 void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
 
 /*
- * Counts of a node; nr_free and nr_dirty with what is on CPUs' lists (page/pcp.h),
- * which the zone has as used.
+ * Counts of a node; nr_free and nr_dirty with what CPUs keep (page/pcp.h, page/pcp_runs.h), which
+ * the zone has as used.
  */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 

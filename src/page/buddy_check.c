@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/zone.h"
 
 static bool is_free(unsigned long index)
@@ -96,4 +97,5 @@ void buddy_check(void)
 		lock_release(&buddy_zones[node].lock);
 	}
 	pcp_check();
+	pcp_runs_check();
 }

@@ -6,7 +6,7 @@
  * Data:       zone.fit_purged, fit_refaults, fit_used.
  * Invariants: a search looks at LOOK_RANGES ranges at most, and at LOOK_STARTS places in each.
  * Locks:      zone.lock, over a search.
- * Flow:       called by buddy.c and run.c; calls ranges.c, buddy.c, purge.c.
+ * Flow:       called by buddy.c, pcp_runs.c and run.c; calls ranges.c, buddy.c, purge.c.
  *
  * A block of a power of two is quickly found, but its rest fits few other page runs, and its place
  * depends on its order: page runs of all sizes would fault in pages of their own while those that
@@ -156,7 +156,7 @@ cold void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 	}
 }
 
-static void notify_alloc(struct page *page, unsigned long nr_pages)
+void zone_notify_run(struct page *page, unsigned long nr_pages)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
@@ -189,7 +189,7 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 		return NULL;
 	if (zeroed)
 		*zeroed = l.clean == nr_pages && zone_is_zero(l.index, nr_pages);
-	notify_alloc(page_at(l.index), nr_pages);
+	zone_notify_run(page_at(l.index), nr_pages);
 	return page_at(l.index);
 }
 
@@ -211,7 +211,7 @@ static struct page *alloc_first(unsigned int node, unsigned long nr_pages, bool 
 		return NULL;
 	if (zeroed)
 		*zeroed = l.clean == nr_pages && zone_is_zero(l.index, nr_pages);
-	notify_alloc(page_at(l.index), nr_pages);
+	zone_notify_run(page_at(l.index), nr_pages);
 	return page_at(l.index);
 }
 

@@ -31,6 +31,7 @@ enum page_type {
 	PAGE_TAIL = 4,	 /* further page of a SLAB; see head */
 	PAGE_HEAP = 5,	 /* single page with objects of several caches (engine/engine.h) */
 	PAGE_LISTED = 6, /* head of a free block on a CPU's list (page/pcp.h) */
+	PAGE_KEPT = 7,	 /* head of a free page run that a CPU keeps (page/pcp_runs.h) */
 };
 
 struct slab_layout;
@@ -67,11 +68,11 @@ struct page {
 		};
 	};
 	uint8_t type;	 /* enum page_type */
-	uint8_t order;	 /* of the block, valid on BUDDY, LISTED, SLAB and RUN heads */
+	uint8_t order;	 /* of the block, valid on all heads but HEAP */
 	uint8_t node;	 /* of the memory */
 	uint8_t classed; /* its class byte is not 0: of each page of a block */
 	uint32_t head;	 /* index of the block's head (its own on a head) */
-	/* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
+	/* SLAB, RUN: pages in use; BUDDY, LISTED, KEPT: pages that may hold non-zero bytes */
 	uint32_t nr_pages;
 	/* BUDDY: os_clock_ms() >> 4 when it became free, for purges; SLAB: engine/descriptor.h */
 	uint32_t stamp;
@@ -171,6 +172,12 @@ static inline struct page *page_head_unchecked(const void *p)
 static inline char *page_windows(void)
 {
 	return page_map.base + USLAB_WINDOWS_OFFSET;
+}
+
+/* Pages of a block of type BUDDY, LISTED or KEPT. */
+static inline unsigned long page_free_pages(const struct page *page)
+{
+	return page->type == PAGE_KEPT ? page->nr_pages : 1ul << page->order;
 }
 
 /* Marks page .. page + nr_pages as one block in use: types, heads, order (rounded up), nr_pages. */

@@ -28,6 +28,7 @@
 #include "os/process/filter.h"
 #include "page/buddy.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/zone.h"
 
 /*
@@ -93,7 +94,7 @@ void zone_tick_locked(struct buddy_zone *zone)
 	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
 	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_half_life);
 
-	zone->clock = now;
+	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
 	if (!halvings)
 		return;
 	zone->halved = now;
@@ -468,6 +469,7 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	note_fall_locked(zone);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
+	pcp_runs_age((unsigned int)(zone - buddy_zones));
 	return !ok || !late;
 }
 
@@ -497,6 +499,7 @@ bool buddy_rebalance(void)
 		lock_release(&zone->lock);
 		if (purge && !purge_zone(zone, ULONG_MAX))
 			done = false;
+		pcp_runs_age(node);
 	}
 	return done;
 }
@@ -561,6 +564,7 @@ size_t buddy_trim(size_t keep_bytes)
 	unsigned int node;
 
 	pcp_drain();
+	pcp_runs_drain();
 	for (node = 0; node < buddy_nr_nodes; node++) {
 		buddy_stats(node, &stats);
 		excess += stats.nr_dirty;

@@ -5,7 +5,7 @@
  * Data:       run_counters, run_big_pages.
  * Invariants: see page/run.h. Checked by run_check().
  * Locks:      none of its own; a page run's descriptors belong to its owner.
- * Flow:       see run.h; calls buddy.c, fit.c, large.c.
+ * Flow:       see run.h; calls buddy.c, fit.c, pcp_runs.c, large.c.
  */
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/numa.h"
+#include "page/pcp_runs.h"
 #include "page/realtime.h"
 #include "page/run.h"
 
@@ -27,8 +28,7 @@ struct run_counters run_counters;
 
 unsigned long run_big_pages;
 
-/* Counts a page run of nr_pages as allocated; sign -1: as freed. */
-static void count_run(unsigned long nr_pages, long sign)
+void run_count(unsigned long nr_pages, long sign)
 {
 	fetch_add(&run_counters.count, (unsigned long)sign);
 	fetch_add(&run_counters.pages, (unsigned long)sign * nr_pages);
@@ -98,17 +98,34 @@ static cold struct page *cut_by_policy(unsigned long nr_pages, size_t align, boo
 static void own_run(struct page *page, unsigned long nr_pages)
 {
 	page_set_run(page, nr_pages);
-	count_run(nr_pages, 1);
+	run_count(nr_pages, 1);
+}
+
+/* What the running CPU keeps, ready to use; NULL: nothing so long. */
+static void *kept_run(unsigned long nr_pages, bool *zeroed)
+{
+	struct page *page = pcp_runs_take(nr_pages);
+
+	if (!page)
+		return NULL;
+	if (zeroed)
+		*zeroed = false;
+	page_set_run(page, nr_pages); /* it stayed counted */
+	return page_address(page);
 }
 
 static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
 {
 	bool by_policy = has_policy(node);
+	bool anywhere = !by_policy && node < 0 && align <= PAGE_SIZE;
 	struct page *page = NULL;
+	void *p;
 
+	if (anywhere && !realtime_is_on() && (p = kept_run(nr_pages, zeroed)))
+		return p;
 	if (by_policy)
 		page = cut_by_policy(nr_pages, align, zeroed);
-	else if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
+	else if (anywhere && nr_pages >= RUN_FIT_PAGES)
 		page = realtime_is_on() ? buddy_alloc_first(nr_pages, zeroed)
 					: buddy_alloc_fit(nr_pages, zeroed);
 	if (!page && !by_policy)
@@ -186,7 +203,9 @@ static bool free_run(void *p, bool keep)
 	if (!cmpxchg_byte(&page->type, PAGE_RUN, PAGE_NONE))
 		return false;
 	nr_pages = page->nr_pages;
-	count_run(nr_pages, -1);
+	if (keep && !realtime_is_on() && pcp_runs_put(page, nr_pages))
+		return true;
+	run_count(nr_pages, -1);
 	buddy_free_run(page, nr_pages, true);
 	return true;
 }
@@ -214,8 +233,8 @@ static bool grow_run(struct page *page, unsigned long nr_pages)
 	if (!buddy_claim_range(page + old, nr_pages - old, NULL))
 		return false;
 	page_set_run(page, nr_pages);
-	count_run(nr_pages, 1);
-	count_run(old, -1);
+	run_count(nr_pages, 1);
+	run_count(old, -1);
 	return true;
 }
 
@@ -224,8 +243,8 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 	unsigned long old = page->nr_pages;
 
 	page_set_run(page, nr_pages);
-	count_run(nr_pages, 1);
-	count_run(old, -1);
+	run_count(nr_pages, 1);
+	run_count(old, -1);
 	buddy_free_run(page + nr_pages, old - nr_pages, true);
 }
 
@@ -292,10 +311,26 @@ bool run_cut(void *p, size_t size)
 	return true;
 }
 
+struct run_counters run_live(void)
+{
+	struct run_counters live = { load_relaxed(&run_counters.count),
+				     load_relaxed(&run_counters.pages) };
+
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
+		struct pcp_runs_stats kept = pcp_runs_stats(node);
+
+		live.count -= MIN(kept.count, live.count);
+		live.pages -= MIN(kept.pages, live.pages);
+	}
+	return live;
+}
+
 void run_stats(struct run_stats *stats)
 {
-	stats->count = load_relaxed(&run_counters.count) + large_count();
-	stats->bytes = (load_relaxed(&run_counters.pages) << PAGE_SHIFT) + large_bytes();
+	struct run_counters live = run_live();
+
+	stats->count = live.count + large_count();
+	stats->bytes = (live.pages << PAGE_SHIFT) + large_bytes();
 }
 
 void run_check(void)
@@ -321,7 +356,7 @@ void run_check(void)
 		pages += page->nr_pages;
 		big += page->nr_pages > RUN_LARGE_PAGES_OF_MANY ? page->nr_pages : 0;
 	}
-	CHECK(count == load_relaxed(&run_counters.count));
-	CHECK(pages == load_relaxed(&run_counters.pages));
+	CHECK(count == run_live().count);
+	CHECK(pages == run_live().pages);
 	CHECK(big == load_relaxed(&run_big_pages));
 }

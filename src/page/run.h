@@ -7,8 +7,9 @@
  * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
- * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h and
- *             engine/slob/block.c; calls buddy.c, large.c.
+ * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h,
+ *             engine/slob/block.c, inspect/usage.c and pcp_runs.c; calls buddy.c, pcp_runs.c,
+ *             large.c.
  */
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H
@@ -35,12 +36,16 @@
 #define RUN_SLACK 8ul
 
 struct run_counters {
-	unsigned long count; /* live page runs, in the arena; atomic */
+	/* live page runs in the arena, and those that CPUs keep (page/pcp_runs.h) */
+	unsigned long count; /* atomic */
 	unsigned long pages; /* that they own; atomic */
 };
 
 /* Read by tools from outside. */
 extern struct run_counters run_counters;
+
+/* Counts a page run of nr_pages in run_counters, or, sign -1, no longer. */
+void run_count(unsigned long nr_pages, long sign);
 
 /* Pages of page runs in the arena beyond RUN_LARGE_PAGES_OF_MANY; atomic. */
 extern unsigned long run_big_pages;
@@ -77,6 +82,8 @@ void *run_resize(void *p, size_t new_size, bool may_move);
 bool run_cut(void *p, size_t size);
 
 void run_stats(struct run_stats *stats);
+/* The live ones in the arena, exact when quiet. */
+struct run_counters run_live(void);
 
 /* Walks all page descriptors; no other thread may change any. */
 void run_check(void);

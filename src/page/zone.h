@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_try.c, page/fit.c, page/low.c,
- * page/pcp.c, page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
- * page/purge_tables.c, page/ranges.c and page/realtime.c share about a zone; nobody else includes
- * it
+ * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_stats.c, page/buddy_try.c,
+ * page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c, page/purge.c, page/purge_blocks.c,
+ * page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c and page/realtime.c
+ * share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -96,6 +96,10 @@ bool zone_give_batch(unsigned int node, struct list_head *blocks);
 /* Accounting and instrumentation of each block that is allocated, and of pages that are freed. */
 void zone_notify_alloc(struct page *page, unsigned int order);
 void zone_retire(struct page *page, unsigned long nr_pages);
+/* The same for page runs; and how those that were retired get to the zone, all of them dirty. */
+void zone_notify_run(struct page *page, unsigned long nr_pages);
+void zone_retire_run(struct page *page, unsigned long nr_pages);
+void zone_give_run(struct page *page, unsigned long nr_pages);
 /* fit.c: fires the probe for pages as for blocks that are as large as alignment allows. */
 void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 		       void (*probe)(const void *page, unsigned long index, unsigned int order));

@@ -38,7 +38,7 @@ enum lock_rank {
 	RANK_PAGE = 30,	   /* buddy zone */
 	RANK_LARGE = 31,   /* page/large.c table */
 	RANK_PURGE = 32,   /* page/buddy.c: a block is off its list to be purged */
-	RANK_PCP = 34,	   /* page/pcp.c: a CPU's lists of pages */
+	RANK_PCP = 34,	   /* page/pcp.c, page/pcp_runs.c: free pages that a CPU keeps */
 	RANK_ENGINE = 40,  /* node list_lock */
 	RANK_LANE = 47,	   /* front/depot.c: what one CPU puts there */
 	RANK_DEPOT = 48,   /* front/depot.c: all lanes */
@@ -89,7 +89,7 @@ void lock_check_wait(const struct lock *l);
 #define LOCK_MAX_HELD 32u /* a power of two; there are fewer ranks */
 
 /* flags: why a thread that holds no lock is to be treated as one that does. */
-#define LOCK_FORKING 1u /* it forks, and holds all locks */
+#define LOCK_FORKING 1u /* it forks, and holds all locks if there are other threads */
 #define LOCK_DYING 2u	/* it ends the program, and what its locks guarded may be half done */
 /* It forked inside a call: no thread of this process will release locks that others held. */
 #define LOCK_FORKED_INSIDE 4u

@@ -305,45 +305,6 @@ IN_CHILD(a_claim_does_not_cross_into_another_node)
 	buddy_check();
 }
 
-/* Of all nodes together; a mapping belongs to none and counts once. */
-IN_CHILD(used_pages_of_all_nodes)
-{
-	struct page *page;
-	void *p;
-
-	two_small_nodes();
-	CHILD_CHECK(buddy_used() == 0);
-	page = buddy_alloc(0, 3, true, NULL);
-	CHILD_CHECK(page && buddy_alloc(1, 4, true, NULL) && buddy_used() == 8 + 16);
-	p = large_alloc(32 * MIB, 0, NULL);
-	CHILD_CHECK(p && buddy_used() == 8 + 16 + (32 * MIB >> PAGE_SHIFT));
-	CHILD_CHECK(large_free(p) && buddy_used() == 8 + 16);
-	buddy_free(page, 3, false);
-	CHILD_CHECK(buddy_used() == 16);
-}
-
-/* While a block is purged it is on no list, and not in use. */
-IN_CHILD(a_block_that_is_being_purged_is_not_used)
-{
-	struct buddy_zone *zone = &buddy_zones[0];
-	struct page *block;
-
-	fresh_arena();
-	give((unsigned long)take(BUDDY_MAX_ORDER), BUDDY_MAX_ORDER);
-	block = page_at(0);
-	lock_acquire(&zone->lock);
-	zone_take_block_locked(zone, block);
-	zone->nr_purging = CHUNK;
-	lock_release(&zone->lock);
-	CHILD_CHECK(buddy_used() == 0);
-	lock_acquire(&zone->lock);
-	zone->nr_purging = 0;
-	zone_free_locked(zone, block, BUDDY_MAX_ORDER, CHUNK);
-	lock_release(&zone->lock);
-	CHILD_CHECK(buddy_used() == 0);
-	buddy_check();
-}
-
 /* ---- threads, fork --------------------------------------------------------------------------- */
 
 static struct page *churn_alloc(unsigned int order, unsigned int random)
@@ -425,8 +386,6 @@ int main(void)
 		cmocka_unit_test(free_pages_can_be_claimed_where_they_are),
 		cmocka_unit_test(nodes_have_pages_of_their_own),
 		cmocka_unit_test(a_claim_does_not_cross_into_another_node),
-		cmocka_unit_test(used_pages_of_all_nodes),
-		cmocka_unit_test(a_block_that_is_being_purged_is_not_used),
 		cmocka_unit_test(threads_get_different_blocks),
 		cmocka_unit_test(used_pages_beside_threads),
 		cmocka_unit_test(a_fork_finds_the_zone_whole),

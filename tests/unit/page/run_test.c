@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "fixture.h"
 #include "limit.h"
+#include "page/pcp_runs.h"
 
 static unsigned long arena_used(void)
 {
@@ -163,6 +164,7 @@ IN_CHILD(every_alignment_is_kept)
 		}
 	}
 	check_all();
+	pcp_runs_drain();
 	CHILD_CHECK(arena_used() == 0);
 }
 
