@@ -3,7 +3,7 @@
  * cache/fork.c - every lock taken around fork()
  *
  * Why:        docs/adr/0018.
- * Data:       forked_alone.
+ * Data:       alone, inside_alone.
  * Invariants: a child finds each structure between two operations.
  * Locks:      all of the library, in the order of floors; see below for a fork in a signal handler.
  * Flow:       called by init.c; calls each_lock() of fronts, engines and heaps, and of each file
@@ -34,9 +34,15 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/realtime.h"
 
-static bool forked_alone; /* the fork inside that is under way: there is one thread */
+/*
+ * Of the fork under way: there is one thread. Of each thread, since these bytes lie beside others
+ * that are written to anyway: a page that is written to between two forks is copied.
+ */
+static __thread bool alone __attribute__((tls_model("initial-exec")));
+static __thread bool inside_alone __attribute__((tls_model("initial-exec"))); /* the one inside */
 
 /*
  * Each lock but the registry's, in the order in which threads nest them: a lock that is taken under
@@ -76,7 +82,8 @@ static void each_lock(void (*act)(struct lock *l))
 		if (heap)
 			heap->each_lock(heap, act);
 	}
-	pcp_each_lock(act);   /* they are held while the zones' are taken */
+	pcp_runs_each_lock(act); /* one is held over metadata's */
+	pcp_each_lock(act);	 /* they are held while the zones' are taken */
 	buddy_each_lock(act); /* a purge, under its lock, gives kept mappings back: before keep's */
 	large_each_lock(act);
 	sites_each_lock(act); /* they are held over metadata's */
@@ -94,10 +101,13 @@ static void each_lock(void (*act)(struct lock *l))
  * each structure between two operations. What other threads held (an object, a sheaf taken out of a
  * depot, with what is charged for it) is lost to the child, and nothing else.
  *
- * A signal handler that interrupted this library forks without any of that: it would wait for locks
- * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
- * parent does. In that of one of several threads nobody releases what the others held: there each
- * call is as one in a handler (LOCK_FORKED_INSIDE).
+ * The only thread takes none: nobody can hold one, and nothing is half done, so its child is an
+ * exact copy. Each lock that is written to costs a page that is copied, in both processes.
+ *
+ * A signal handler that interrupted this library forks without any of that, too: it would wait for
+ * locks that its own thread holds. A child of the only thread goes on as the parent does. In that
+ * of one of several threads nobody releases what the others held: there each call is as one in a
+ * handler (LOCK_FORKED_INSIDE).
  *
  * Why not wait for the others' locks, and leave the child those of its own thread? That holds, say,
  * a node's list_lock. Whoever has a lock that comes before it (a front's, the registry's) may wait
@@ -107,53 +117,55 @@ static void each_lock(void (*act)(struct lock *l))
  */
 void cache_fork_prepare(void)
 {
-	if (!lock_is_inside()) {
+	bool is_alone = os_is_alone();
+
+	if (!is_alone && !lock_is_inside()) {
 		os_rcu_fork_prepare();
 		os_fork_lock_streams();
 	}
 	if (!lock_fork_enter()) {
-		store_relaxed(&forked_alone, os_is_alone());
+		inside_alone = is_alone;
 		return;
 	}
+	alone = is_alone;
+	if (alone)
+		return;
 	lock_fork_prepare(&cache_lock);
 	each_lock(lock_fork_prepare);
 }
 
-void cache_fork_parent(void)
+static void release_all(void)
 {
-	if (lock_fork_is_inside()) {
-		lock_fork_leave();
-		return;
-	}
 	each_lock(lock_fork_parent);
 	lock_fork_parent(&cache_lock);
 	os_rcu_fork_parent();
-	lock_fork_leave();
-	os_fork_unlock_streams();
 }
 
-void cache_fork_child(void)
+void cache_fork_parent(void)
+{
+	bool held = !lock_fork_is_inside() && !alone;
+
+	if (held)
+		release_all();
+	lock_fork_leave();
+	if (held)
+		os_fork_unlock_streams();
+}
+
+/* What other threads of the parent were at ended with them. */
+static void forget_others(void)
+{
+	pressure_forked();
+	shrinkers_forked();
+	groups_forked();
+}
+
+static void reset_all(void)
 {
 	struct list_head *pos;
 
-	os_thread_id_forget();
-	os_rseq_register_again();
-	realtime_forked();
-	pressure_forked();
-	shrinkers_forked();
-	reclaim_forked();
-	groups_forked();
-	thread_forked();
-	if (lock_fork_is_inside()) {
-		lock_fork_leave();
-		if (!load_relaxed(&forked_alone))
-			lock_forked_inside();
-		control_discard();
-		return;
-	}
 	large_forked();
 	each_lock(lock_fork_child);
-	report_reset();
 	list_for_each(pos, &cache_list) {
 		struct front *f = &list_entry(pos, struct cache, list)->front;
 
@@ -161,9 +173,30 @@ void cache_fork_child(void)
 		store_relaxed(&f->closed, f->closed & ~(uint32_t)FRONT_DRAINING);
 	}
 	mobility_forked_locked();
-	control_discard();
 	lock_fork_child(&cache_lock);
 	os_rcu_fork_child();
+}
+
+void cache_fork_child(void)
+{
+	bool inside = lock_fork_is_inside();
+	bool was_alone = inside ? inside_alone : alone;
+
+	os_thread_id_forget();
+	os_rseq_register_again();
+	realtime_forked();
+	reclaim_forked();
+	thread_forked();
+	control_discard();
+	if (!inside)
+		report_reset(was_alone);
+	if (!was_alone)
+		forget_others();
+	if (!inside && !was_alone)
+		reset_all();
 	lock_fork_leave();
-	os_fork_reset_streams();
+	if (inside && !was_alone)
+		lock_forked_inside();
+	if (!inside && !was_alone)
+		os_fork_reset_streams();
 }

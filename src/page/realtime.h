@@ -53,7 +53,8 @@ int realtime_start(size_t bytes, size_t most);
 /* Context: the child of a fork, one thread: what the parent locked is not locked in it. */
 static inline void realtime_forked(void)
 {
-	realtime_counters.locked = 0;
+	if (realtime_counters.locked) /* an unneeded write would copy a page */
+		realtime_counters.locked = 0;
 }
 
 #endif /* PAGE_REALTIME_H */

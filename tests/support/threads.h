@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define THREADS_MAX 8
 
@@ -24,6 +25,16 @@ static inline unsigned int nr_threads(void)
 		n++;
 	closedir(dir);
 	return n - 2; /* . and .. */
+}
+
+/* A thread that does nothing until *stop: so that the process has more than one. */
+static inline void *threads_wait(void *stop)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+		nanosleep(&ms, NULL);
+	return NULL;
 }
 
 /* With the arguments (void *)1, (void *)2, ... */

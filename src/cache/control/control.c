@@ -313,7 +313,8 @@ void control_run(void)
  */
 void control_discard(void)
 {
-	store_relaxed(&control.state, CONTROL_IDLE);
+	if (load_relaxed(&control.state) != CONTROL_IDLE) /* an unneeded write would copy a page */
+		store_relaxed(&control.state, CONTROL_IDLE);
 }
 
 int control_start(unsigned int interval_ms)

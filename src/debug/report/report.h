@@ -208,7 +208,10 @@ extern struct report_counters report_counters;
 /* One more slab is isolated; while the text of its report is open. */
 cold void report_count_isolated(void);
 
-/* In a child of fork(): no report is under way, and none was left out. */
-cold void report_reset(void);
+/*
+ * In a child of fork(): none was left out, and no report is under way, unless the parent was alone
+ * (then it is this thread's, which goes on with it).
+ */
+cold void report_reset(bool was_alone);
 
 #endif /* DEBUG_REPORT_H */

@@ -131,6 +131,8 @@ size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report)
 
 void report_head_reset(void)
 {
+	if (!load_relaxed(&limit.noted) && !load_relaxed(&limit.left_out))
+		return; /* an unneeded write would copy a page */
 	limit.begin = 0;
 	store_relaxed(&limit.noted, 0);
 	store_relaxed(&limit.left_out, 0);

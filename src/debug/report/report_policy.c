@@ -434,9 +434,11 @@ static __attribute__((destructor)) void write_left_out(void)
 	report_text_close();
 }
 
-void report_reset(void)
+void report_reset(bool was_alone)
 {
 	report_head_reset();
+	if (was_alone)
+		return;
 	state.error = false;
 	state.nr = 0;
 	state.last = REPORT_NOTHING;

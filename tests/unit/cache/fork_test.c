@@ -13,11 +13,14 @@
 #include "debug/stacks.h"
 #include "front/array.h"
 #include "os/cpu/dword.h"
+#include "os/lock/fork.h"
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/realtime.h"
+#include "threads.h"
 
 #define MAX_LOCKS 1024u
 
@@ -55,6 +58,7 @@ static void collect_locks(void)
 	}
 	cache_heaps_each(collect_heap);
 	percpu_each_lock(collect);
+	pcp_runs_each_lock(collect);
 	pcp_each_lock(collect);
 	buddy_each_lock(collect);
 	large_each_lock(collect);
@@ -65,8 +69,8 @@ static void collect_locks(void)
 	dword_each_lock(collect);
 }
 
-/* All locks of the floors are held between the hooks; afterwards all are free. */
-IN_CHILD(test_hooks)
+/* A cache with each front, and one with debugging. */
+static void make_all_fronts(void)
 {
 	static const char *const fronts[] = { "array", "none", "cpuslab", "queues", "sheaves" };
 
@@ -75,6 +79,20 @@ IN_CHILD(test_hooks)
 	for (unsigned int i = 0; i < ARRAY_SIZE(fronts); i++)
 		get(make_front("c", 64, fronts[i]));
 	CHILD_CHECK(!cache_set_debug(make_front("d", 64, "array"), SLAB_RED_ZONE));
+}
+
+static bool stop;
+
+/*
+ * Where there are other threads all locks of the floors are held between the hooks; afterwards all
+ * are free.
+ */
+IN_CHILD(test_hooks)
+{
+	pthread_t other;
+
+	make_all_fronts();
+	CHILD_CHECK(pthread_create(&other, NULL, threads_wait, &stop) == 0);
 	for (unsigned int round = 0; round < 2; round++) {
 		collect_locks();
 		CHILD_CHECK(nr_locks > 60);
@@ -97,11 +115,59 @@ IN_CHILD(test_hooks)
 		cache_shrink_all();
 		CHILD_CHECK(get(make_front("more", 64, "array")));
 	}
+	store_relaxed(&stop, true);
+	pthread_join(other, NULL);
+}
+
+/* The only thread takes none, and a handler that interrupts it between the hooks is inside. */
+IN_CHILD(test_hooks_alone)
+{
+	make_all_fronts();
+	if (!os_is_alone())
+		child_cannot("this libc does not say whether there are other threads");
+	for (unsigned int round = 0; round < 2; round++) {
+		collect_locks();
+		realtime_counters.locked = 1;
+		cache_fork_prepare();
+		CHILD_CHECK(lock_is_inside());
+		for (unsigned int i = 0; i < nr_locks; i++)
+			CHILD_CHECK(!load_relaxed(&locks[i]->word));
+		cache_fork_prepare(); /* that handler forks, too */
+		cache_fork_parent();
+		CHILD_CHECK(lock_is_inside());
+		if (round)
+			cache_fork_child();
+		else
+			cache_fork_parent();
+		CHILD_CHECK(!lock_is_inside() && realtime_counters.locked == !round);
+		cache_check_all();
+		CHILD_CHECK(get(make_front("more", 64, "array")));
+	}
+}
+
+/* It was alone when the fork began: what its handler makes of that is not what it began with. */
+IN_CHILD(test_a_thread_started_between_the_hooks)
+{
+	pthread_t other;
+
+	make_all_fronts();
+	if (!os_is_alone())
+		child_cannot("this libc does not say whether there are other threads");
+	collect_locks();
+	cache_fork_prepare();
+	CHILD_CHECK(pthread_create(&other, NULL, threads_wait, &stop) == 0);
+	CHILD_CHECK(!os_is_alone());
+	cache_fork_prepare(); /* by a handler */
+	cache_fork_parent();
+	cache_fork_parent();
+	for (unsigned int i = 0; i < nr_locks; i++)
+		CHILD_CHECK(!load_relaxed(&locks[i]->word));
+	CHILD_CHECK(!lock_is_inside());
+	store_relaxed(&stop, true);
+	pthread_join(other, NULL);
 }
 
 /* The work of other threads goes on in the parent, and the child starts with whole structures. */
-static bool stop;
-
 static void *churn(void *arg)
 {
 	struct cache *c = arg;
@@ -179,6 +245,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hooks),
+		cmocka_unit_test(test_hooks_alone),
+		cmocka_unit_test(test_a_thread_started_between_the_hooks),
 		cmocka_unit_test(test_fork_among_threads_made_up),
 		cmocka_unit_test(test_fork_among_threads),
 	};

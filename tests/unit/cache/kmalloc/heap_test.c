@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/atomic.h"
+#include "threads.h"
 #include "unit/cache/cache_fixture.h"
 
 static const struct engine_heap *heaps[CACHE_NR_ENGINES];
@@ -213,12 +214,14 @@ static void *one_block(void *heap)
 	return NULL;
 }
 
-/* While a fork is going on, nobody is inside of a heap. */
+/* While a fork among threads is going on, nobody is inside of a heap. */
 IN_CHILD(test_fork_waits)
 {
 	pthread_t thread[CACHE_NR_ENGINES];
+	pthread_t other;
 
 	ready_with_heaps();
+	CHILD_CHECK(pthread_create(&other, NULL, threads_wait, &stop) == 0);
 	cache_fork_prepare();
 	for (unsigned int i = 0; i < nr_heaps; i++)
 		pthread_create(&thread[i], NULL, one_block, (void *)heaps[i]);
@@ -228,6 +231,8 @@ IN_CHILD(test_fork_waits)
 	for (unsigned int i = 0; i < nr_heaps; i++)
 		pthread_join(thread[i], NULL);
 	CHILD_CHECK(done == nr_heaps);
+	store_relaxed(&stop, true);
+	pthread_join(other, NULL);
 }
 
 int main(void)

@@ -639,7 +639,7 @@ static void test_rotation(void **unused)
 static void child_of_reporter(void *arg)
 {
 	(void)arg;
-	report_reset();
+	report_reset(false);
 	report_set_hook(NULL, NULL, false);
 	report_deliver();
 	report_number(&engine, slab, 5u);
