@@ -33,8 +33,6 @@
 /* The kernel checks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
 #define LIKELY_BELOW (BUDDY_MAX_ORDER + 1 - 2)
 
-#define CLOCK_EVERY 64 /* frees */
-
 BUILD_ASSERT(ARENA_CHUNK_ORDER == BUDDY_MAX_ORDER);
 
 struct buddy_zone buddy_zones[OS_MAX_NODES];

@@ -58,6 +58,13 @@ struct buddy_zone {
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
 	unsigned long refaults;	     /* pages taken again soon after a purge; halves with time */
 	/*
+	 * the same over seconds, for a program that comes back to its peak: they halve while it
+	 * does not
+	 */
+	unsigned long slow_purged;
+	unsigned long slow_refaults;
+	uint32_t slow_since; /* clock when both were last halved, or use was near its peak */
+	/*
 	 * the same for page runs, over longer times: fit_refaults halves while none finds resident
 	 * pages
 	 */
@@ -149,10 +156,11 @@ size_t buddy_trim(size_t keep_bytes);
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
  * Default limit: max(256 KiB, 1/32 of the pages in use), plus the zone's refaults: pages that were
- * taken again within about 64 ms after a purge, by page runs within half a second. To purge a page
- * and fault it in again costs 0.5 to 2 us, so a program that frees and allocates in turns pays for
- * its first turn and then keeps its memory; one that frees for good, or maps memory itself, does
- * not keep it. Never more than what was in use at the peak, but for gaps between blocks
+ * taken again within some seconds after a purge. To purge a page and fault it in again costs 0.5 to
+ * 2 us, so a program that frees and allocates in turns pays for its first turns and then keeps its
+ * memory, if a turn takes less than delay_ms; one that frees for good, or maps memory itself, does
+ * not keep it. Never more than what was in use at the peak, but, where pages were taken again
+ * within about 64 ms, by page runs within half a second, for gaps between blocks
  * (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
  * page/keep.c. limit_bytes SIZE_MAX is this default.
  */

@@ -136,6 +136,7 @@ static void note_locked(struct buddy_zone *zone, const struct look *l)
 	zone_note_rise_locked(zone, l->clean);
 	zone->fit_purged -= again;
 	zone->purged_lately -= MIN(again, zone->purged_lately);
+	zone->slow_purged -= MIN(again, zone->slow_purged);
 	zone->fit_refaults = MIN(zone->fit_refaults + again, 2 * zone->stats.nr_peak);
 }
 

@@ -25,6 +25,7 @@ struct pcp_runs {
 	uint32_t nr;	   /* slots in use; this and the next are read without the lock */
 	uint32_t nr_pages; /* in them */
 	uint32_t used;	   /* the zone's clock when one was put here; read without the lock */
+	uint32_t puts;	   /* every 64th looks at the clock, as frees to the zone do */
 	uint32_t next;	   /* of asked: the oldest one */
 	uint16_t asked[PCP_RUNS_LENGTHS]; /* read without the lock; 0: none */
 	uint16_t pages[PCP_RUNS_SLOTS];
@@ -194,6 +195,7 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 	struct leaving leaving = { .nr = 0 };
 	const struct buddy_zone *zone;
 	unsigned long most;
+	bool look;
 
 	if (nr_pages < PCP_RUNS_LEAST || nr_pages > PCP_RUNS_MOST)
 		return false;
@@ -212,9 +214,12 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 	remove_oldest_locked(p, PCP_RUNS_SLOTS - 1, most - nr_pages, &leaving);
 	append_locked(p, page, nr_pages);
 	store_relaxed(&p->used, load_relaxed(&zone->clock));
+	look = ++p->puts % CLOCK_EVERY == 0;
 	lock_release(&p->lock);
 	if (unlikely(leaving.nr))
 		give(&leaving);
+	if (unlikely(look))
+		buddy_rebalance();
 	return true;
 }
 

@@ -48,6 +48,7 @@
 #define PURGE_ALONE_ORDER 5u	   /* from here on blocks are purged one by one */
 
 #define LONGER 8u	 /* half-lives */
+#define SLOWER 32u	 /* likewise: two seconds */
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	 /* at once, and in one search for old blocks, where there is no bound */
 #define TABLES 4	 /* chunks, and blocks, of which one purge gives the descriptors back */
@@ -100,6 +101,12 @@ void zone_tick_locked(struct buddy_zone *zone)
 	zone->halved = now;
 	zone->purged_lately = halve(zone->purged_lately, halvings);
 	zone->refaults = halve(zone->refaults, halvings);
+	halvings = (now - zone->slow_since) / (SLOWER * load_relaxed(&zone_half_life));
+	if (halvings) {
+		zone->slow_since = now;
+		zone->slow_purged = halve(zone->slow_purged, halvings);
+		zone->slow_refaults = halve(zone->slow_refaults, halvings);
+	}
 	halve_since(&zone->fit_purged, &zone->fit_halved, now);
 	halve_since(&zone->fit_refaults, &zone->fit_used, now);
 	halve_since(&zone->fallen, &zone->fallen_halved, now);
@@ -253,7 +260,7 @@ static unsigned long units_at_once(void)
  */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	bool again = has_refaults(zone) || zone->refaults >= PURGE_BATCH;
+	bool again = has_refaults(zone) || MAX(zone->refaults, zone->slow_refaults) >= PURGE_BATCH;
 
 	return again ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }

@@ -93,6 +93,7 @@ static void put_back_locked(struct buddy_zone *zone, const struct purge_batch *b
 		nr_dirty = zone_count_dirty(index, 1ul << order);
 		zone->stats.nr_purged += was_dirty - nr_dirty;
 		zone->purged_lately += was_dirty - nr_dirty;
+		zone->slow_purged += was_dirty - nr_dirty;
 		zone->fit_purged += was_dirty - nr_dirty;
 		zone->fallen += was_dirty - nr_dirty;
 	}

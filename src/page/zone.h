@@ -28,6 +28,8 @@
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
 
+#define CLOCK_EVERY 64u /* frees: so often one looks at the clock */
+
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
 #define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
@@ -217,6 +219,8 @@ static inline void zone_note_peak_locked(struct buddy_zone *zone)
 
 	if (unlikely(used > zone->stats.nr_peak))
 		zone->stats.nr_peak = used;
+	if (used >= zone->stats.nr_peak - zone->stats.nr_peak / 8)
+		zone->slow_since = zone->clock;
 }
 
 /* See buddy_expect_merges(). */
@@ -293,13 +297,17 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 	unsigned long below_peak = zone->stats.nr_peak - MIN(used, zone->stats.nr_peak);
 	unsigned long limit = zone_lasting_limit(zone);
 	unsigned long kept = zone_keep_refaults();
+	unsigned long soon;
+	unsigned long slow;
 
 	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
 		return limit;
-	return limit + MIN(zone->refaults + zone->fit_refaults + kept,
-			   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
-				   MIN(kept, zone_large_gaps()) +
-				   MIN(zone->refaults, zone_slab_gaps(zone)));
+	soon = MIN(zone->refaults + zone->fit_refaults + kept,
+		   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
+			   MIN(kept, zone_large_gaps()) +
+			   MIN(zone->refaults, zone_slab_gaps(zone)));
+	slow = MIN(zone->slow_refaults + zone->fit_refaults + kept, below_peak);
+	return limit + MAX(soon, slow);
 }
 
 static inline bool zone_has_fallen(const struct buddy_zone *zone)
@@ -319,11 +327,14 @@ static inline void zone_note_rise_locked(struct buddy_zone *zone, unsigned long 
 static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
 	unsigned long again = MIN(nr_pages, zone->purged_lately);
+	unsigned long slow = MIN(nr_pages, zone->slow_purged);
 
 	zone_note_rise_locked(zone, nr_pages);
 
 	zone->purged_lately -= again;
 	zone->refaults += again;
+	zone->slow_purged -= slow;
+	zone->slow_refaults = MIN(zone->slow_refaults + slow, zone->stats.nr_peak);
 }
 
 /* More, or (modulo 2^64) fewer, pages are in use or dirty. */

@@ -3,12 +3,13 @@
  * programs/src/large_blocks.c - large blocks that come and go, or grow, and what
  * that costs in page faults
  *
- * usage: large_blocks turn|middle|mix|grow|bursts
+ * usage: large_blocks turn|middle|mix|grow|bursts|pauses
  *
  * One replaced after the other: turn: 44 blocks of 1 to 8 MiB, 200 MB in all; middle: 355 blocks
  * of 128 KiB to 1 MiB, likewise; mix: 96 blocks of 32 KiB to 8 MiB, of which small ones are as many
  * as large ones. grow: two blocks, each grown to 48 MiB by realloc in steps of 64 KiB, five times.
- * bursts: 100 blocks of 32000 bytes, all of them freed again, 500 times. Every page is written to.
+ * bursts: 100 blocks of 32000 bytes, all of them freed again, 500 times. pauses: 1000 such blocks,
+ * freed again, then nothing for 100 ms, ten times. Every page is written to.
  * Writes "<page faults> <KiB of the peak>".
  */
 #include <stdbool.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #define MOST_BLOCKS 355
 #define PAGE 4096
@@ -103,17 +105,19 @@ static void grow(void)
 	}
 }
 
-static void bursts(void)
+static void bursts(unsigned int rounds, unsigned int blocks, unsigned int pause_ms)
 {
-	char *p[100];
+	const struct timespec pause = { 0, pause_ms * 1000000l };
+	static char *p[1000];
 
-	for (unsigned int round = 0; round < 500; round++) {
-		for (unsigned int i = 0; i < 100; i++) {
+	for (unsigned int round = 0; round < rounds; round++) {
+		for (unsigned int i = 0; i < blocks; i++) {
 			p[i] = malloc(32000);
 			touch(p[i], 32000);
 		}
-		for (unsigned int i = 0; i < 100; i++)
+		for (unsigned int i = 0; i < blocks; i++)
 			free(p[i]);
+		nanosleep(&pause, NULL);
 	}
 }
 
@@ -131,7 +135,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "grow"))
 		grow();
 	else if (argc == 2 && !strcmp(argv[1], "bursts"))
-		bursts();
+		bursts(500, 100, 0);
+	else if (argc == 2 && !strcmp(argv[1], "pauses"))
+		bursts(10, 1000, 100);
 	else if (!known)
 		return 2;
 	getrusage(RUSAGE_SELF, &usage);

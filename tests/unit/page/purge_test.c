@@ -273,6 +273,41 @@ IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
 	keep_check();
 }
 
+/* Eight MiB that are used, freed, and used again after a pause. Returns pages purged in all. */
+static unsigned long purged_in_turns(unsigned int turns, unsigned int pause_ms)
+{
+	unsigned long before = stats()->nr_purged;
+	unsigned long block[64];
+
+	for (unsigned int turn = 0; turn < turns; turn++) {
+		for (unsigned int i = 0; i < 64; i++)
+			block[i] = take_touched(5);
+		for (unsigned int i = 0; i < 64; i++)
+			give(block[i], 5);
+		fake_clock_pass(pause_ms);
+	}
+	return stats()->nr_purged - before;
+}
+
+/* Who comes back within the delay keeps what he has at his peak, after the first two turns. */
+IN_CHILD(pauses_do_not_let_refaults_fade)
+{
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	CHILD_CHECK(purged_in_turns(2, 500) >= 64 * 32 - 2 * ZONE_SLACK_MIN);
+	CHILD_CHECK(purged_in_turns(10, 500) <= 10 * 64 * 32 / 8);
+	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) >= 64 * 32);
+	/* he who does not come back has it no longer */
+	fake_clock_pass(1500);
+	buddy_rebalance();
+	CHILD_CHECK(stats()->nr_dirty == 0);
+	fake_clock_pass(60000);
+	buddy_rebalance();
+	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) == ZONE_SLACK_MIN);
+	buddy_check();
+}
+
 /* Refaults are forgotten after some half-lives. */
 IN_CHILD(refaults_fade)
 {
@@ -602,6 +637,7 @@ int main(void)
 		cmocka_unit_test(a_purge_with_refaults_is_not_repeated),
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
+		cmocka_unit_test(pauses_do_not_let_refaults_fade),
 		cmocka_unit_test(refaults_fade),
 		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
 		cmocka_unit_test(refaults_keep_more_of_a_small_heap),
