@@ -54,7 +54,7 @@ class Totals:
     """of these, pages still resident"""
 
     listed_bytes: int
-    """of the free pages, those on page lists of CPUs"""
+    """of the free pages, those that CPUs keep"""
 
     unknown_bytes: int
     """slabs of caches that came or went meanwhile"""

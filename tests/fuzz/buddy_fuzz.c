@@ -304,6 +304,7 @@ static void run_seed(unsigned long operations)
 		/* the model purges whole blocks, the largest first */
 		buddy_zones[0].fit_refaults = 0;
 		buddy_zones[0].refaults = 0;
+		buddy_zones[0].slow_refaults = 0;
 		buddy_check();
 		if (step % 16 == 0)
 			compare_lists();

@@ -90,7 +90,7 @@ def uslab(*arguments, **options):
 def of_caches(totals):
     """-T or -X of a process without the lines that only a process has."""
     return "".join(line for line in totals.splitlines(True)
-                   if not line.startswith(("Whole pages:", "Resident   :", "Page lists :",
+                   if not line.startswith(("Whole pages:", "Resident   :", "Kept pages :",
                                           "In handlers:")))
 
 

@@ -593,7 +593,7 @@ class Json(Case):
         # widgets of the front cpuslab took a batch of pages
         self.assertGreater(total["listed_bytes"], 0)
         self.assertLessEqual(total["listed_bytes"], total["free_bytes"])
-        self.assertRegex(text, r"\nResident .*\nPage lists : +%d\n" % total["listed_bytes"])
+        self.assertRegex(text, r"\nResident .*\nKept pages : +%d\n" % total["listed_bytes"])
 
     def test_selection(self):
         with Started(self.folder.widgets("static")) as pid:

@@ -226,7 +226,7 @@ static void print_resident(const struct info_subject *subject, const struct info
 	       number(b, sizeof(b), info_resident(subject), options),
 	       number(c, sizeof(c), t->dirty_bytes, options));
 	if (t->listed_bytes)
-		printf("Page lists : %15s\n", number(a, sizeof(a), t->listed_bytes, options));
+		printf("Kept pages : %15s\n", number(a, sizeof(a), t->listed_bytes, options));
 	if (t->realtime_bytes)
 		printf("Realtime   : %15s   Left     : %15s   Exceeded: %4s%s\n",
 		       number(a, sizeof(a), t->realtime_bytes, options),
