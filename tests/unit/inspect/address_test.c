@@ -271,6 +271,18 @@ static void test_other_pages(void **state)
 	assert_int_equal(info.slab, FAKE_ARENA + 26 * PAGE_SIZE);
 	assert_int_equal(info.slab_bytes, 2 * PAGE_SIZE);
 
+	/* a page run that a CPU keeps lies anywhere, and is as long as it is */
+	fake_page(&f, 33)->type = PAGE_KEPT;
+	fake_page(&f, 33)->order = 4;
+	fake_page(&f, 33)->nr_pages = 10;
+	for (unsigned int i = 33; i < 43; i++) {
+		assert_int_equal(look(FAKE_ARENA + i * PAGE_SIZE), ADDRESS_FREE);
+		assert_int_equal(info.slab, FAKE_ARENA + 33 * PAGE_SIZE);
+		assert_int_equal(info.slab_bytes, 10 * PAGE_SIZE);
+	}
+	assert_int_equal(look(FAKE_ARENA + 43 * PAGE_SIZE), ADDRESS_FREE); /* behind it */
+	assert_int_equal(info.slab, FAKE_ARENA + 43 * PAGE_SIZE);
+
 	fake_page(&f, 30)->type = PAGE_HEAP;
 	assert_int_equal(look(FAKE_ARENA + 30 * PAGE_SIZE), ADDRESS_HEAP);
 	fake_page(&f, 31)->type = 77;

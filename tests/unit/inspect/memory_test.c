@@ -187,6 +187,8 @@ static void test_whole_pages_and_free_ones(void **state)
 	touch(24, 8);
 	block(32, PAGE_LISTED, 0, 1);
 	touch(32, 2); /* and one of no block */
+	block(41, PAGE_KEPT, 4, 10);
+	touch(41, 10);
 	/* across the end of a piece */
 	block(MEMORY_PIECE - 3, PAGE_RUN, 4, 10);
 	touch(MEMORY_PIECE - 3, 10);
@@ -195,7 +197,7 @@ static void test_whole_pages_and_free_ones(void **state)
 	assert_int_equal(m->kind[MEMORY_FRESH], 5 * PAGE_SIZE);
 	assert_int_equal(m->kind[MEMORY_CLEAN], 2 * PAGE_SIZE);
 	assert_int_equal(m->kind[MEMORY_DUE], 8 * PAGE_SIZE);
-	assert_int_equal(m->kind[MEMORY_LISTED], PAGE_SIZE);
+	assert_int_equal(m->kind[MEMORY_LISTED], 11 * PAGE_SIZE);
 	assert_int_equal(m->kind[MEMORY_BETWEEN], PAGE_SIZE);
 }
 

@@ -81,19 +81,22 @@ static void test_runs_and_free(void **state)
 		fake_page(&f, 160 + 8 * i)->order = i ? 3 : 2;
 		fake_page(&f, 160 + 8 * i)->nr_pages = i ? 0 : 4;
 	}
+	fake_page(&f, 181)->type = PAGE_KEPT; /* as long as it is, all of it written to */
+	fake_page(&f, 181)->order = 4;
+	fake_page(&f, 181)->nr_pages = 10;
 	fake_take();
 	assert_int_equal(s->totals.runs, 1);
 	assert_int_equal(s->totals.run_bytes, 25 * 4096);
-	assert_int_equal(s->totals.free_bytes, (32 + 12) * 4096);
-	assert_int_equal(s->totals.dirty_bytes, (7 + 4) * 4096);
-	assert_int_equal(s->totals.listed_bytes, 12 * 4096);
+	assert_int_equal(s->totals.free_bytes, (32 + 12 + 10) * 4096);
+	assert_int_equal(s->totals.dirty_bytes, (7 + 4 + 10) * 4096);
+	assert_int_equal(s->totals.listed_bytes, (12 + 10) * 4096);
 	assert_int_equal(s->totals.inconsistent, 0);
 	assert_int_equal(s->nr_caches, 3);
 	row = &s->cache[0];
 	assert_string_equal(row->name, "free-pages");
 	assert_int_equal(row->objects, 0);
-	assert_int_equal(row->slabs, 7 + 4);
-	assert_int_equal(row->slab_bytes, (7 + 4) * 4096);
+	assert_int_equal(row->slabs, 7 + 4 + 10);
+	assert_int_equal(row->slab_bytes, (7 + 4 + 10) * 4096);
 	row = &s->cache[1];
 	assert_string_equal(row->name, "malloc-large");
 	assert_int_equal(row->objects, 1);
