@@ -180,7 +180,8 @@ static void reset_all(void)
 void cache_fork_child(void)
 {
 	bool inside = lock_fork_is_inside();
-	bool was_alone = inside ? inside_alone : alone;
+	/* not if a hook that came after this file's began a thread: it may have held locks */
+	bool was_alone = (inside ? inside_alone : alone) && os_is_alone();
 
 	os_thread_id_forget();
 	os_rseq_register_again();

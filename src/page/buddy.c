@@ -189,13 +189,12 @@ static inline struct page *free_buddy(unsigned long index, unsigned int order)
 	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? free_block(buddy, order) : NULL;
 }
 
-/* Without a word to page/ranges.c, and held as before. */
+/* Without a word to page/ranges.c, and held as before. stamp: when it became free. */
 static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
-			      unsigned long nr_dirty)
+			      unsigned long nr_dirty, uint32_t stamp)
 {
 	unsigned long index = index_of(page);
 	unsigned long most_dirty = nr_dirty;
-	uint32_t stamp = zone->clock;
 	struct page *buddy;
 
 	set_free(index, order, true);
@@ -223,7 +222,7 @@ static void free_block_locked(struct buddy_zone *zone, struct page *page, unsign
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty)
 {
-	free_block_locked(zone, page, order, nr_dirty);
+	free_block_locked(zone, page, order, nr_dirty, zone->clock);
 	zone_hold_locked(zone, nr_dirty - (1ul << order));
 	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
 }
@@ -248,7 +247,7 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 {
 	unsigned int order = page->order;
 
-	free_block_locked(zone, page, order, nr_dirty);
+	free_block_locked(zone, page, order, nr_dirty, page->stamp); /* the rest is as old */
 	zone_hold_locked(zone, nr_dirty - was_dirty);
 	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
 }
@@ -266,7 +265,7 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 		if (index)
 			order = MIN(order, (unsigned int)__builtin_ctzl(index));
 		free_block_locked(zone, page_at(index), order,
-				  zone_dirty_part(d, index, 1ul << order));
+				  zone_dirty_part(d, index, 1ul << order), zone->clock);
 		index += 1ul << order;
 		nr_pages -= 1ul << order;
 	}

@@ -63,7 +63,8 @@ struct buddy_zone {
 	 */
 	unsigned long slow_purged;
 	unsigned long slow_refaults;
-	uint32_t slow_since; /* clock when both were last halved, or use was near its peak */
+	uint32_t slow_since; /* clock when both were last halved, or use came back to its peak */
+	bool has_sunk;	     /* since then use was well below its peak */
 	/*
 	 * the same for page runs, over longer times: fit_refaults halves while none finds resident
 	 * pages
@@ -159,10 +160,11 @@ size_t buddy_trim(size_t keep_bytes);
  * taken again within some seconds after a purge. To purge a page and fault it in again costs 0.5 to
  * 2 us, so a program that frees and allocates in turns pays for its first turns and then keeps its
  * memory, if a turn takes less than delay_ms; one that frees for good, or maps memory itself, does
- * not keep it. Never more than what was in use at the peak, but, where pages were taken again
- * within about 64 ms, by page runs within half a second, for gaps between blocks
- * (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
- * page/keep.c. limit_bytes SIZE_MAX is this default.
+ * not keep it. Of a program that sleeps after its last turn nobody can take it, so pauses of more
+ * than 64 ms let ZONE_SLOW_MOST pages stay at most. Never more than what was in use at the peak,
+ * but, where pages were taken again within about 64 ms, by page runs within half a second, for gaps
+ * between blocks (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones
+ * those of page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */
 extern uint32_t zone_purge_delay; /* in units of 16 ms, like zone.clock; atomic; read by tools */

@@ -24,12 +24,12 @@ struct pcp_runs {
 	struct lock lock;
 	uint32_t nr;	   /* slots in use; this and the next are read without the lock */
 	uint32_t nr_pages; /* in them */
-	uint32_t used;	   /* the zone's clock when one was put here; read without the lock */
 	uint32_t puts;	   /* every 64th looks at the clock, as frees to the zone do */
 	uint32_t next;	   /* of asked: the oldest one */
 	uint16_t asked[PCP_RUNS_LENGTHS]; /* read without the lock; 0: none */
 	uint16_t pages[PCP_RUNS_SLOTS];
 	uint32_t index[PCP_RUNS_SLOTS];
+	uint32_t stamp[PCP_RUNS_SLOTS]; /* the zone's clock then; the first's is read without the lock */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* What left the slots, for give(). */
@@ -59,12 +59,13 @@ static cold void make_all(void)
 	lock_release(&make_lock);
 }
 
-/* The running CPU's, or NULL. */
-static struct pcp_runs *runs_here(void)
+/* The running CPU's, and its node; NULL: there are none. */
+static struct pcp_runs *runs_here(unsigned int *node)
 {
 	struct pcp_runs *all = load_acquire(&all_runs); /* pairs with make_all() */
 	unsigned int cpu = os_current_cpu();
 
+	*node = os_cpu_to_node(cpu);
 	return all && cpu < nr_cpus ? &all[cpu] : NULL;
 }
 
@@ -93,12 +94,14 @@ static struct page *remove_locked(struct pcp_runs *p, unsigned int at)
 	for (unsigned int i = at; i < p->nr; i++) {
 		p->pages[i] = p->pages[i + 1];
 		p->index[i] = p->index[i + 1];
+		store_relaxed(&p->stamp[i], p->stamp[i + 1]);
 	}
 	store_relaxed(&page->type, PAGE_NONE);
 	return page;
 }
 
-static void append_locked(struct pcp_runs *p, struct page *page, unsigned long nr_pages)
+static void append_locked(struct pcp_runs *p, struct page *page, unsigned long nr_pages,
+			  uint32_t clock)
 {
 	uint32_t index = (uint32_t)(page - page_map.pages);
 
@@ -108,6 +111,7 @@ static void append_locked(struct pcp_runs *p, struct page *page, unsigned long n
 	store_relaxed(&page->type, PAGE_KEPT);
 	p->pages[p->nr] = (uint16_t)nr_pages;
 	p->index[p->nr] = index;
+	store_relaxed(&p->stamp[p->nr], clock);
 	count_locked(p, 1, (long)nr_pages);
 }
 
@@ -149,14 +153,14 @@ static void note_asked_locked(struct pcp_runs *p, unsigned long nr_pages)
 	p->next = (p->next + 1) % PCP_RUNS_LENGTHS;
 }
 
-/* Pages that a CPU may keep: its part of what the user lets stay, if he says how much. */
+/* Pages that a CPU may keep, beside those that may stay in the zone. */
 static unsigned long room(const struct buddy_zone *zone)
 {
 	unsigned long limit = load_relaxed(&zone_purge_limit);
 	unsigned long part = load_relaxed(&zone->held) / PCP_RUNS_SHARE / nr_cpus;
 
 	if (unlikely(limit != ZONE_LIMIT_AUTO))
-		part = limit / nr_cpus;
+		part = limit / PCP_RUNS_OF_LIMIT / nr_cpus;
 	else
 		part = MAX(part, PCP_RUNS_ROOM);
 	return MIN(part, PCP_RUNS_SLOTS * PCP_RUNS_MOST);
@@ -166,7 +170,8 @@ static unsigned long room(const struct buddy_zone *zone)
 
 struct page *pcp_runs_take(unsigned long nr_pages)
 {
-	struct pcp_runs *p = runs_here();
+	unsigned int node;
+	struct pcp_runs *p = runs_here(&node);
 	struct page *page = NULL;
 	unsigned int at;
 
@@ -189,13 +194,20 @@ static bool is_wanted(const struct pcp_runs *p, unsigned long nr_pages, unsigned
 	return nr_pages <= most && was_asked(p, nr_pages);
 }
 
+/* Without the lock, as an estimate: is this one of those that look at the clock? */
+static bool count_put(struct pcp_runs *p)
+{
+	count_event(&p->puts);
+	return load_relaxed(&p->puts) % CLOCK_EVERY == 0;
+}
+
 bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 {
-	struct pcp_runs *p = runs_here();
+	unsigned int node;
+	struct pcp_runs *p = runs_here(&node);
 	struct leaving leaving = { .nr = 0 };
-	const struct buddy_zone *zone;
+	const struct buddy_zone *zone = &buddy_zones[page->node];
 	unsigned long most;
-	bool look;
 
 	if (nr_pages < PCP_RUNS_LEAST || nr_pages > PCP_RUNS_MOST)
 		return false;
@@ -203,27 +215,31 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 		make_all();
 		return false;
 	}
-	if (page->node != os_current_node())
+	if (page->node != node)
 		return false;
-	zone = &buddy_zones[page->node];
 	most = room(zone);
 	if (!is_wanted(p, nr_pages, most))
 		return false;
 	zone_retire_run(page, nr_pages);
+	if (unlikely(count_put(p))) /* before the clock is read below */
+		buddy_rebalance();
 	lock_acquire(&p->lock);
 	remove_oldest_locked(p, PCP_RUNS_SLOTS - 1, most - nr_pages, &leaving);
-	append_locked(p, page, nr_pages);
-	store_relaxed(&p->used, load_relaxed(&zone->clock));
-	look = ++p->puts % CLOCK_EVERY == 0;
+	append_locked(p, page, nr_pages, load_relaxed(&zone->clock));
 	lock_release(&p->lock);
 	if (unlikely(leaving.nr))
 		give(&leaving);
-	if (unlikely(look))
-		buddy_rebalance();
 	return true;
 }
 
 /* ---- all CPUs -------------------------------------------------------------------------------- */
+
+/* Signed: another CPU may have looked at the clock since. */
+static bool is_old(const struct pcp_runs *p, uint32_t now, uint32_t delay)
+{
+	return load_relaxed(&p->nr) &&
+	       (int32_t)(now - load_relaxed(&p->stamp[0])) >= (int32_t)delay;
+}
 
 static void drain(struct pcp_runs *p)
 {
@@ -231,6 +247,17 @@ static void drain(struct pcp_runs *p)
 
 	lock_acquire(&p->lock);
 	remove_oldest_locked(p, 0, 0, &leaving);
+	lock_release(&p->lock);
+	give(&leaving);
+}
+
+static void drain_old(struct pcp_runs *p, uint32_t now, uint32_t delay)
+{
+	struct leaving leaving = { .nr = 0 };
+
+	lock_acquire(&p->lock);
+	while (is_old(p, now, delay))
+		leaving.page[leaving.nr++] = remove_locked(p, 0);
 	lock_release(&p->lock);
 	give(&leaving);
 }
@@ -244,20 +271,22 @@ cold void pcp_runs_drain(void)
 			drain(&all[cpu]);
 }
 
-/* Looks at most four times in the time after which page runs go. Context: no lock held. */
+/*
+ * Looks at most four times in the time after which page runs go, and once at each time: what is
+ * given to the zone here may set off a purge, which comes here again.
+ */
 cold void pcp_runs_age(unsigned int node)
 {
 	struct pcp_runs *all = load_acquire(&all_runs); /* pairs with make_all() */
 	uint32_t now = load_relaxed(&buddy_zones[node].clock);
 	uint32_t delay = load_relaxed(&zone_purge_delay);
+	uint32_t last = load_relaxed(&aged[node]);
 
-	if (!all || now - load_relaxed(&aged[node]) < delay / 4)
+	if (!all || now - last < MAX(delay / 4, 1u) || !cmpxchg(&aged[node], last, now))
 		return;
-	store_relaxed(&aged[node], now);
 	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++)
-		if (os_cpu_to_node(cpu) == node && load_relaxed(&all[cpu].nr) &&
-		    now - load_relaxed(&all[cpu].used) >= delay)
-			drain(&all[cpu]);
+		if (os_cpu_to_node(cpu) == node && is_old(&all[cpu], now, delay))
+			drain_old(&all[cpu], now, delay);
 }
 
 struct pcp_runs_stats pcp_runs_stats(unsigned int node)
@@ -296,13 +325,14 @@ static void check_run(const struct page *page, unsigned long nr_pages)
 	}
 }
 
-static void check_cpu(const struct pcp_runs *p)
+static void check_cpu(const struct pcp_runs *p, unsigned int node)
 {
 	unsigned long nr_pages = 0;
 
 	CHECK(p->nr <= PCP_RUNS_SLOTS && p->next < PCP_RUNS_LENGTHS);
 	for (unsigned int i = 0; i < p->nr; i++) {
 		CHECK(p->pages[i] >= PCP_RUNS_LEAST && p->pages[i] <= PCP_RUNS_MOST);
+		CHECK(page_at(p->index[i])->node == node);
 		check_run(page_at(p->index[i]), p->pages[i]);
 		nr_pages += p->pages[i];
 	}
@@ -313,7 +343,7 @@ void pcp_runs_check(void)
 {
 	for (unsigned int cpu = 0; all_runs && cpu < nr_cpus; cpu++) {
 		lock_acquire(&all_runs[cpu].lock);
-		check_cpu(&all_runs[cpu]);
+		check_cpu(&all_runs[cpu], os_cpu_to_node(cpu));
 		lock_release(&all_runs[cpu].lock);
 	}
 }

@@ -25,12 +25,13 @@
 
 struct lock;
 
-#define PCP_RUNS_SLOTS 8u   /* page runs that a CPU keeps */
-#define PCP_RUNS_LENGTHS 8u /* lengths that it remembers */
-#define PCP_RUNS_LEAST 3ul  /* pages; kmalloc() has caches for shorter ones */
-#define PCP_RUNS_MOST 256ul /* pages; to write to longer ones takes much longer than the zone */
-#define PCP_RUNS_ROOM 64ul  /* pages that a CPU may keep in any process */
-#define PCP_RUNS_SHARE 32ul /* in a larger one all CPUs together keep that part of its pages */
+#define PCP_RUNS_SLOTS 8u     /* page runs that a CPU keeps */
+#define PCP_RUNS_LENGTHS 8u   /* lengths that it remembers */
+#define PCP_RUNS_LEAST 3ul    /* pages; kmalloc() has caches for shorter ones */
+#define PCP_RUNS_MOST 256ul   /* pages; to write to longer ones takes much longer than the zone */
+#define PCP_RUNS_ROOM 64ul    /* pages that a CPU may keep in any process */
+#define PCP_RUNS_OF_LIMIT 8ul /* of a limit of the user's (purge_limit): all CPUs, this part */
+#define PCP_RUNS_SHARE 32ul   /* in a larger one all CPUs together keep that part of its pages */
 
 struct pcp_runs_stats {
 	unsigned long count; /* page runs that are kept */
@@ -50,8 +51,8 @@ struct page *pcp_runs_take(unsigned long nr_pages);
 bool pcp_runs_put(struct page *page, unsigned long nr_pages);
 
 /*
- * To the zones: all; those of a node's CPUs that kept nothing more for the time of
- * zone_purge_delay. Context: no lock held.
+ * To the zones: all; those of a node's CPUs that were kept for zone_purge_delay.
+ * Context: no lock held.
  */
 void pcp_runs_drain(void);
 void pcp_runs_age(unsigned int node);

@@ -96,6 +96,7 @@ void zone_tick_locked(struct buddy_zone *zone)
 	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_half_life);
 
 	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
+	zone->has_sunk |= zone_used(zone) < zone->stats.nr_peak / 4 * 3;
 	if (!halvings)
 		return;
 	zone->halved = now;
@@ -554,6 +555,11 @@ void zone_make_room(unsigned long nr_pages)
 	unsigned long excess;
 
 	if (want <= limit || realtime_is_on())
+		return;
+	pcp_drain(); /* what CPUs keep is held, too */
+	pcp_runs_drain();
+	want = limit_held() + nr_pages;
+	if (want <= limit)
 		return;
 	excess = want - limit + PURGE_BATCH;
 	excess -= MIN(excess, keep_release(excess << PAGE_SHIFT) >> PAGE_SHIFT);

@@ -35,6 +35,7 @@
 #define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
 #define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
 #define ZONE_SLAB_GAPS (1ul << 20 >> PAGE_SHIFT)
+#define ZONE_SLOW_MOST (32ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
@@ -219,8 +220,10 @@ static inline void zone_note_peak_locked(struct buddy_zone *zone)
 
 	if (unlikely(used > zone->stats.nr_peak))
 		zone->stats.nr_peak = used;
-	if (used >= zone->stats.nr_peak - zone->stats.nr_peak / 8)
+	if (unlikely(zone->has_sunk) && used >= zone->stats.nr_peak - zone->stats.nr_peak / 8) {
+		zone->has_sunk = false;
 		zone->slow_since = zone->clock;
+	}
 }
 
 /* See buddy_expect_merges(). */
@@ -306,7 +309,8 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 		   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
 			   MIN(kept, zone_large_gaps()) +
 			   MIN(zone->refaults, zone_slab_gaps(zone)));
-	slow = MIN(zone->slow_refaults + zone->fit_refaults + kept, below_peak);
+	slow = MIN(MIN(zone->slow_refaults, ZONE_SLOW_MOST) + zone->fit_refaults + kept,
+		   below_peak);
 	return limit + MAX(soon, slow);
 }
 

@@ -131,7 +131,7 @@ size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report)
 
 void report_head_reset(void)
 {
-	if (!load_relaxed(&limit.noted) && !load_relaxed(&limit.left_out))
+	if (!limit.begin && !load_relaxed(&limit.noted) && !load_relaxed(&limit.left_out))
 		return; /* an unneeded write would copy a page */
 	limit.begin = 0;
 	store_relaxed(&limit.noted, 0);

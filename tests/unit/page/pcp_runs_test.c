@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "os/lock/lock.h"
 #include "page/pcp_runs.h"
-#include "page/realtime.h"
+#include "page/zone.h"
 
 #define TEN (10 * PAGE_SIZE)
 #define TWENTY (20 * PAGE_SIZE)
@@ -53,7 +53,7 @@ static void want(size_t size)
 	CHILD_CHECK(kept().count > 0);
 }
 
-static unsigned long zone_used(void)
+static unsigned long pages_used(void)
 {
 	return buddy_zones[0].stats.nr_total - buddy_zones[0].stats.nr_free;
 }
@@ -91,7 +91,7 @@ IN_CHILD(what_is_kept_is_free)
 	run_stats(&stats);
 	CHILD_CHECK(stats.count == 0 && stats.bytes == 0);
 	buddy_stats(0, &pages);
-	CHILD_CHECK(pages.nr_free == pages.nr_total && zone_used() == 10);
+	CHILD_CHECK(pages.nr_free == pages.nr_total && pages_used() == 10);
 	CHILD_CHECK(!page_head_of(p) && !page_head_of(p + TEN / 2));
 	CHILD_CHECK(run_resize(p, TWENTY, true) == NULL);
 	CHILD_CHECK(run_alloc(TEN, 0, -1, &zeroed) == p && !zeroed);
@@ -128,7 +128,7 @@ IN_CHILD(short_and_long_ones_are_the_zones)
 	for (unsigned int i = 0; i < ARRAY_SIZE(pages); i++) {
 		put(get(pages[i] << PAGE_SHIFT));
 		put(get(pages[i] << PAGE_SHIFT));
-		CHILD_CHECK(kept().count == 0 && zone_used() == 0);
+		CHILD_CHECK(kept().count == 0 && pages_used() == 0);
 	}
 	want(PCP_RUNS_LEAST << PAGE_SHIFT);
 	want(PCP_RUNS_MOST << PAGE_SHIFT);
@@ -162,7 +162,7 @@ IN_CHILD(slots_are_bounded)
 		p[i] = get(TEN);
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
 		put(p[i]);
-	CHILD_CHECK(kept().count == PCP_RUNS_SLOTS && zone_used() == 10 * PCP_RUNS_SLOTS);
+	CHILD_CHECK(kept().count == PCP_RUNS_SLOTS && pages_used() == 10 * PCP_RUNS_SLOTS);
 	for (unsigned int i = ARRAY_SIZE(p); i-- > 2;)
 		CHILD_CHECK(get(TEN) == p[i]);
 	CHILD_CHECK(kept().count == 0);
@@ -195,15 +195,16 @@ IN_CHILD(a_limit_of_purges_counts)
 	want(TEN);
 	buddy_trim(0);
 	CHILD_CHECK(kept().count == 0 && buddy_zones[0].stats.nr_dirty == 0);
-	buddy_set_purge(2 * TEN - 1, 1000); /* less than twice as much: a CPU's part is too small */
+	/* of two CPUs each has a sixteenth */
+	buddy_set_purge(2 * PCP_RUNS_OF_LIMIT * TEN - 1, 1000);
 	put(get(TEN));
 	CHILD_CHECK(kept().count == 0);
-	buddy_set_purge(2 * TEN, 1000);
+	buddy_set_purge(2 * PCP_RUNS_OF_LIMIT * TEN, 1000);
 	put(get(TEN));
 	CHILD_CHECK(kept().count == 1);
 	buddy_set_purge(0, 1000);
 	put(get(TEN));
-	CHILD_CHECK(zone_used() == 0 || kept().count == 0);
+	CHILD_CHECK(pages_used() == 0 || kept().count == 0);
 }
 
 /* ---- whose ----------------------------------------------------------------------------------- */
@@ -236,7 +237,7 @@ IN_CHILD(those_of_other_nodes_go_home)
 	put(get(TEN));
 	CHILD_CHECK(pcp_runs_stats(1).count == 1);
 	put(p);
-	CHILD_CHECK(pcp_runs_stats(1).count == 1 && zone_used() == 0);
+	CHILD_CHECK(pcp_runs_stats(1).count == 1 && pages_used() == 0);
 }
 
 /* ---- until when ------------------------------------------------------------------------------ */
@@ -254,7 +255,49 @@ IN_CHILD(idle_ones_go)
 		usleep(20000);
 		buddy_rebalance();
 	}
-	CHILD_CHECK(kept().count == 0 && zone_used() == 0);
+	CHILD_CHECK(kept().count == 0 && pages_used() == 0);
+}
+
+/* Also if another length comes and goes all the time, at any delay. */
+IN_CHILD(idle_ones_go_beside_busy_ones)
+{
+	NEEDS_BARE_PROCESS();
+	fresh_runs(1, 1);
+	buddy_set_purge(SIZE_MAX, 48); /* a quarter is less than the clock's unit */
+	want(TWENTY);
+	for (unsigned int i = 0; i < 100 && kept().pages >= 20; i++) {
+		put(get(TEN));
+		usleep(10000);
+		buddy_rebalance();
+	}
+	CHILD_CHECK(kept().pages < 20);
+}
+
+/* Nothing else has to look at the clock: a put does now and then. */
+IN_CHILD(puts_look_at_the_clock)
+{
+	char *p;
+
+	NEEDS_BARE_PROCESS();
+	fresh_runs(1, 1);
+	buddy_set_purge(SIZE_MAX, 64);
+	want(TEN);
+	p = get(MIB);
+	CHILD_CHECK(run_free(p) && buddy_zones[0].stats.nr_dirty > 0);
+	usleep(200000);
+	for (unsigned int i = 0; i < 2 * CLOCK_EVERY; i++)
+		CHILD_CHECK(run_free(get(TEN)));
+	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 0 && kept().count == 1);
+}
+
+/* Under a limit of the process it is what others have no room for. */
+IN_CHILD(a_limit_of_the_process_counts)
+{
+	fresh_runs(2, 1);
+	want(TEN);
+	limit_counters.limit = limit_held();
+	zone_make_room(10);
+	CHILD_CHECK(kept().count == 0 && limit_held() + 10 <= limit_counters.limit);
 }
 
 /* What all CPUs keep is found before an allocation fails. */
@@ -331,7 +374,7 @@ static _Noreturn void be_the_child(void)
 	pcp_runs_drain();
 	buddy_trim(0);
 	buddy_check();
-	CHILD_CHECK(kept().count == 0 && zone_used() <= THREADS * (HELD + 1) * 13);
+	CHILD_CHECK(kept().count == 0 && pages_used() <= THREADS * (HELD + 1) * 13);
 	_exit(0);
 }
 
@@ -372,7 +415,7 @@ IN_CHILD(threads_get_different_ones)
 	run_check();
 	buddy_check();
 	pcp_runs_drain();
-	CHILD_CHECK(zone_used() == 0);
+	CHILD_CHECK(pages_used() == 0);
 }
 
 int main(void)
@@ -389,6 +432,9 @@ int main(void)
 		cmocka_unit_test(each_cpu_has_its_own),
 		cmocka_unit_test(those_of_other_nodes_go_home),
 		cmocka_unit_test(idle_ones_go),
+		cmocka_unit_test(idle_ones_go_beside_busy_ones),
+		cmocka_unit_test(puts_look_at_the_clock),
+		cmocka_unit_test(a_limit_of_the_process_counts),
 		cmocka_unit_test(what_cpus_keep_is_no_reason_to_fail),
 		cmocka_unit_test(threads_get_different_ones),
 	};

@@ -298,14 +298,50 @@ IN_CHILD(pauses_do_not_let_refaults_fade)
 	CHILD_CHECK(purged_in_turns(2, 500) >= 64 * 32 - 2 * ZONE_SLACK_MIN);
 	CHILD_CHECK(purged_in_turns(10, 500) <= 10 * 64 * 32 / 8);
 	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) >= 64 * 32);
-	/* he who does not come back has it no longer */
-	fake_clock_pass(1500);
-	buddy_rebalance();
+	/* he who stays at his peak, or does not come back, has it no longer */
+	fake_clock_pass(1000);
+	for (unsigned int i = 0; i < 4; i++) { /* four searches within a delay */
+		fake_clock_pass(250);
+		buddy_rebalance();
+	}
 	CHILD_CHECK(stats()->nr_dirty == 0);
 	fake_clock_pass(60000);
 	buddy_rebalance();
 	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) == ZONE_SLACK_MIN);
 	buddy_check();
+}
+
+/* A program may sleep after its last turn, and then nobody takes what waits: so it is bounded. */
+IN_CHILD(who_comes_back_keeps_no_more_than_32_mib)
+{
+	struct buddy_zone *zone = &buddy_zones[0];
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	zone->stats.nr_peak = 100 * CHUNK;
+	zone->slow_refaults = 100 * CHUNK;
+	CHILD_CHECK(zone_dirty_limit(zone) == ZONE_SLACK_MIN + (32 * MIB >> PAGE_SHIFT));
+}
+
+/* To stay near the peak is not to come back to it. */
+IN_CHILD(refaults_fade_at_the_peak_too)
+{
+	unsigned long block;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	take_touched(BUDDY_MAX_ORDER);
+	block = take_touched(4);
+	buddy_zones[0].slow_refaults = 1000;
+	for (unsigned int i = 0; i < 40; i++) {
+		give(block, 4);
+		block = take_touched(4);
+		fake_clock_pass(1000);
+		buddy_rebalance();
+	}
+	CHILD_CHECK(buddy_zones[0].slow_refaults == 0);
 }
 
 /* Refaults are forgotten after some half-lives. */
@@ -638,6 +674,8 @@ int main(void)
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
 		cmocka_unit_test(pauses_do_not_let_refaults_fade),
+		cmocka_unit_test(who_comes_back_keeps_no_more_than_32_mib),
+		cmocka_unit_test(refaults_fade_at_the_peak_too),
 		cmocka_unit_test(refaults_fade),
 		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
 		cmocka_unit_test(refaults_keep_more_of_a_small_heap),

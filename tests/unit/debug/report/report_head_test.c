@@ -141,6 +141,10 @@ static void test_child(void **state)
 	report_limit_leave_out(3);
 	report_head_reset();
 	assert_false(report_limit_has_left_out());
+	/* what the parent wrote counts no more, also if it left nothing out */
+	assert_true(report_limit_takes(10, 1000));
+	report_head_reset();
+	assert_true(report_limit_takes(10, 1000));
 }
 
 #define TEST(name) cmocka_unit_test_setup(test_##name, defaults)
