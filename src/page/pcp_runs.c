@@ -20,6 +20,8 @@
 #include "page/pcp.h"
 #include "page/zone.h"
 
+#define ASKED_AGAIN 0x8000u /* in an entry of asked: more than once */
+
 struct pcp_runs {
 	struct lock lock;
 	uint32_t nr;	   /* slots in use; this and the next are read without the lock */
@@ -136,21 +138,31 @@ static void give(const struct leaving *leaving)
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* Without the lock it may miss what another thread notes just now. */
-static bool was_asked(const struct pcp_runs *p, unsigned long nr_pages)
+/* Without the lock it may miss what another thread notes just now. PCP_RUNS_LENGTHS: none. */
+static unsigned int find_asked(const struct pcp_runs *p, unsigned long entry)
 {
-	for (unsigned int i = 0; i < PCP_RUNS_LENGTHS; i++)
-		if (load_relaxed(&p->asked[i]) == nr_pages)
-			return true;
-	return false;
+	unsigned int i = 0;
+
+	while (i < PCP_RUNS_LENGTHS && load_relaxed(&p->asked[i]) != entry)
+		i++;
+	return i;
+}
+
+static bool was_asked_again(const struct pcp_runs *p, unsigned long nr_pages)
+{
+	return find_asked(p, nr_pages | ASKED_AGAIN) < PCP_RUNS_LENGTHS;
 }
 
 static void note_asked_locked(struct pcp_runs *p, unsigned long nr_pages)
 {
-	if (was_asked(p, nr_pages))
-		return;
-	store_relaxed(&p->asked[p->next], (uint16_t)nr_pages);
-	p->next = (p->next + 1) % PCP_RUNS_LENGTHS;
+	unsigned int at = find_asked(p, nr_pages);
+
+	if (at < PCP_RUNS_LENGTHS) {
+		store_relaxed(&p->asked[at], (uint16_t)(nr_pages | ASKED_AGAIN));
+	} else if (!was_asked_again(p, nr_pages)) {
+		store_relaxed(&p->asked[p->next], (uint16_t)nr_pages);
+		p->next = (p->next + 1) % PCP_RUNS_LENGTHS;
+	}
 }
 
 /* Pages that a CPU may keep, beside those that may stay in the zone. */
@@ -191,7 +203,7 @@ struct page *pcp_runs_take(unsigned long nr_pages)
 
 static bool is_wanted(const struct pcp_runs *p, unsigned long nr_pages, unsigned long most)
 {
-	return nr_pages <= most && was_asked(p, nr_pages);
+	return nr_pages <= most && was_asked_again(p, nr_pages);
 }
 
 /* Without the lock, as an estimate: is this one of those that look at the clock? */

@@ -15,8 +15,9 @@
  * The zone's lock is every CPU's, and a page run is looked for there, cut out and merged again. A
  * program that takes and frees buffers of some sizes gets them here, from the CPU's own lines.
  *
- * A page run is kept only if its length was asked for here and not found, not long ago: so those of
- * ever other lengths do not come here, and neither do the last ones of a program that is done.
+ * A page run is kept only if its length was asked for here twice and not found, not long ago: so
+ * those of ever other lengths do not come here, nor what is needed once, nor the last ones of a
+ * program that is done.
  */
 #ifndef PAGE_PCP_RUNS_H
 #define PAGE_PCP_RUNS_H
@@ -29,7 +30,7 @@ struct lock;
 #define PCP_RUNS_LENGTHS 8u   /* lengths that it remembers */
 #define PCP_RUNS_LEAST 3ul    /* pages; kmalloc() has caches for shorter ones */
 #define PCP_RUNS_MOST 256ul   /* pages; to write to longer ones takes much longer than the zone */
-#define PCP_RUNS_ROOM 64ul    /* pages that a CPU may keep in any process */
+#define PCP_RUNS_ROOM 32ul    /* pages that a CPU may keep in any process */
 #define PCP_RUNS_OF_LIMIT 8ul /* of a limit of the user's (purge_limit): all CPUs, this part */
 #define PCP_RUNS_SHARE 32ul   /* in a larger one all CPUs together keep that part of its pages */
 

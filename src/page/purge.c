@@ -261,7 +261,8 @@ static unsigned long units_at_once(void)
  */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	bool again = has_refaults(zone) || MAX(zone->refaults, zone->slow_refaults) >= PURGE_BATCH;
+	unsigned long refaults = MAX(zone->refaults, zone_slow_refaults(zone));
+	bool again = has_refaults(zone) || refaults >= PURGE_BATCH;
 
 	return again ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }

@@ -36,6 +36,7 @@
 #define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
 #define ZONE_SLAB_GAPS (1ul << 20 >> PAGE_SHIFT)
 #define ZONE_SLOW_MOST (32ul << 20 >> PAGE_SHIFT)
+#define ZONE_SLOW_LEAST (8ul << 20 >> PAGE_SHIFT) /* of the peak: small heaps stay small */
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
@@ -290,6 +291,12 @@ static inline unsigned long zone_keep_refaults(void)
 	return refaults < KEEP_MIN_REFAULTS ? 0 : refaults >> PAGE_SHIFT;
 }
 
+/* Those over seconds, as far as they count. */
+static inline unsigned long zone_slow_refaults(const struct buddy_zone *zone)
+{
+	return zone->stats.nr_peak < ZONE_SLOW_LEAST ? 0 : MIN(zone->slow_refaults, ZONE_SLOW_MOST);
+}
+
 /*
  * Dirty free pages that may stay now, kept mappings included: the lasting limit, and as many as
  * there were refaults, up to the peak and the gaps.
@@ -309,9 +316,9 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 		   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
 			   MIN(kept, zone_large_gaps()) +
 			   MIN(zone->refaults, zone_slab_gaps(zone)));
-	slow = MIN(MIN(zone->slow_refaults, ZONE_SLOW_MOST) + zone->fit_refaults + kept,
-		   below_peak);
-	return limit + MAX(soon, slow);
+	slow = zone_slow_refaults(zone);
+	slow = slow ? MIN(slow + zone->fit_refaults + kept, below_peak) : 0;
+	return MAX(limit + soon, slow);
 }
 
 static inline bool zone_has_fallen(const struct buddy_zone *zone)

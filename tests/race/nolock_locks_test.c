@@ -12,6 +12,7 @@
 #include "nolock.h"
 #include "os/cpu/dword.h"
 #include "page/pcp.h"
+#include "threads.h"
 
 #define MANY 24 /* objects: several slabs */
 
@@ -99,13 +100,16 @@ static void others_hold(const struct pair *pair)
 	books_balance();
 }
 
-/* All at once: what the CPU has, and nothing more; the frees wait. */
+/* All at once, as in a fork among threads: what the CPU has, and nothing more; the frees wait. */
 static void all_held(const struct pair *pair)
 {
 	static struct block b[100];
 	struct block last = { 0 };
+	bool stop = false;
+	pthread_t other;
 
 	kmalloc_ready(pair);
+	CHILD_CHECK(!pthread_create(&other, NULL, threads_wait, &stop));
 	for (unsigned int i = 0; i < ARRAY_SIZE(b); i++)
 		take_block(&b[i]);
 	cache_fork_prepare();
@@ -129,6 +133,8 @@ static void all_held(const struct pair *pair)
 		last = *(struct block *)p;
 		kmalloc_try_free(p, NULL);
 	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
 	books_balance();
 }
 

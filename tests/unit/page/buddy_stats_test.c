@@ -65,7 +65,7 @@ IN_CHILD(what_cpus_keep_is_free)
 	CHILD_CHECK(pcp_init());
 	page = pcp_alloc(0, 2, PCP_UNMOVABLE, true);
 	pcp_free(page, 2, PCP_UNMOVABLE);
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		CHILD_CHECK(run_free(run_alloc(20 * PAGE_SIZE, 0, -1, NULL)));
 	CHILD_CHECK(pcp_runs_stats(0).pages == 20 && pcp_stats(0).nr_dirty == 4);
 	buddy_stats(0, &stats);
