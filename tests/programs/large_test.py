@@ -18,7 +18,7 @@ import preload  # noqa: E402
 # A peak has 1/32 of what is in use waiting, where the program is fast, 1/64 of descriptors, and 2 MB.
 # Bursts have 0.01 where nothing else runs, and more where a round takes longer; 0.5 before refaults of
 # slabs kept a little beyond the peak. The peak is that of 4 MiB, of which 2 are the start of a library.
-# Pauses have 0.26, of which the first two rounds are 0.2; 0.93 while refaults were forgotten in 64 ms.
+# Pauses have 0.29, of which the first two rounds are 0.2; 0.93 while refaults were forgotten in 64 ms.
 LIMITS = {"turn": (2.0, 1.05), "middle": (2.0, 1.05), "mix": (2.0, 1.05), "grow": (1.12, 1.07),
           "bursts": (0.35, 1.6), "pauses": (0.6, 1.15)}
 
