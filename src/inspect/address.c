@@ -330,11 +330,6 @@ static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address
 
 /* ---- in the arena ---------------------------------------------------------------------------- */
 
-static bool is_free(const struct page *page)
-{
-	return page->type == PAGE_BUDDY || page->type == PAGE_LISTED || page->type == PAGE_KEPT;
-}
-
 /* The free block that a page lies in; if none is found, the page alone. */
 static void fill_free(struct snapshot *s, unsigned long number, struct address_info *info)
 {
@@ -346,7 +341,7 @@ static void fill_free(struct snapshot *s, unsigned long number, struct address_i
 
 		if (!snapshot_read(s, s->descriptors + head * sizeof(page), &page, sizeof(page)))
 			return;
-		if (is_free(&page) && page.order >= order && page.order <= ARENA_CHUNK_ORDER &&
+		if (page_is_free(&page) && page.order >= order && page.order <= ARENA_CHUNK_ORDER &&
 		    page_free_pages(&page) > number - head) {
 			info->slab = s->totals.arena_base + ((uint64_t)head << PAGE_SHIFT);
 			info->slab_bytes = (uint64_t)page_free_pages(&page) << PAGE_SHIFT;

@@ -69,7 +69,7 @@ uint64_t usage_page_of(const void *p)
 
 bool usage_page_in_use(uint64_t page)
 {
-	uint8_t type = page_at(page)->type;
+	const struct page *head = page_at(page);
 
-	return type != PAGE_NONE && type != PAGE_BUDDY && type != PAGE_LISTED && type != PAGE_KEPT;
+	return head->type != PAGE_NONE && !page_is_free(head);
 }

@@ -174,7 +174,13 @@ static inline char *page_windows(void)
 	return page_map.base + USLAB_WINDOWS_OFFSET;
 }
 
-/* Pages of a block of type BUDDY, LISTED or KEPT. */
+/* Is it the head of a free block? */
+static inline bool page_is_free(const struct page *page)
+{
+	return page->type == PAGE_BUDDY || page->type == PAGE_LISTED || page->type == PAGE_KEPT;
+}
+
+/* Pages of such a block. */
 static inline unsigned long page_free_pages(const struct page *page)
 {
 	return page->type == PAGE_KEPT ? page->nr_pages : 1ul << page->order;

@@ -168,7 +168,7 @@ void pcp_free(struct page *page, unsigned int order, enum pcp_kind kind)
 		buddy_free(page, order, true);
 		return;
 	}
-	ASSERT(page->type != PAGE_BUDDY && page->type != PAGE_LISTED && page->type != PAGE_KEPT);
+	ASSERT(!page_is_free(page));
 	zone_retire(page, 1ul << order);
 	list = list_index(order, kind);
 	lock_acquire(&p->lock);
