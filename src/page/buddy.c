@@ -26,8 +26,6 @@
 #include "page/ext.h"
 #include "page/keep.h"
 #include "page/numa.h"
-#include "page/pcp.h"
-#include "page/pcp_runs.h"
 #include "page/zone.h"
 
 /* The kernel checks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
@@ -371,8 +369,7 @@ static cold struct page *alloc_last(unsigned int node, unsigned int order, bool 
 	bool may_grow = keep_release(SIZE_MAX) > 0;
 	struct page *page;
 
-	pcp_drain();
-	pcp_runs_drain();
+	zone_drain_cpus();
 	lock_acquire(&zone->purge_lock);
 	lock_release(&zone->purge_lock);
 	if (limit_is_near(1ul << order))
@@ -481,7 +478,7 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 	unsigned long nr_pages = 1ul << order;
 
 	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
-	ASSERT(page->type != PAGE_BUDDY && page->type != PAGE_LISTED && page->type != PAGE_KEPT);
+	ASSERT(!page_is_free(page));
 	zone_retire(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);

@@ -9,8 +9,8 @@
  *             all of it is dirty. run_counters counts it. Checked by pcp_runs_check().
  * Locks:      struct pcp_runs.lock (RANK_PCP); nothing is called under it. make_lock (RANK_PCP),
  *             under which page/meta.c's is taken.
- * Flow:       called by run.c before it asks the zone, by buddy.c, buddy_check.c,
- *             buddy_stats.c, purge.c, cache/fork.c and inspect/usage.c; calls buddy.c, run.c.
+ * Flow:       called by run.c before it asks the zone, by buddy_check.c, buddy_stats.c, purge.c,
+ *             zone.h, cache/fork.c and inspect/usage.c; calls buddy.c, run.c.
  *
  * The zone's lock is every CPU's, and a page run is looked for there, cut out and merged again. A
  * program that takes and frees buffers of some sizes gets them here, from the CPU's own lines.

@@ -27,7 +27,6 @@
 #include "os/memory/vm.h"
 #include "os/process/filter.h"
 #include "page/buddy.h"
-#include "page/pcp.h"
 #include "page/pcp_runs.h"
 #include "page/zone.h"
 
@@ -79,10 +78,15 @@ static unsigned long halve(unsigned long pages, uint32_t halvings)
 	return halvings < 64 ? pages >> halvings : 0;
 }
 
+static uint32_t halvings_since(uint32_t since, uint32_t half_lives, uint32_t now)
+{
+	return (now - since) / (half_lives * load_relaxed(&zone_half_life));
+}
+
 /* Over longer times: for page runs, which are larger and fewer, and for what falls. */
 static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
 {
-	uint32_t halvings = (now - *since) / (LONGER * load_relaxed(&zone_half_life));
+	uint32_t halvings = halvings_since(*since, LONGER, now);
 
 	if (!halvings)
 		return;
@@ -93,7 +97,7 @@ static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
 void zone_tick_locked(struct buddy_zone *zone)
 {
 	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
-	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_half_life);
+	uint32_t halvings = halvings_since(zone->halved, 1, now);
 
 	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
 	zone->has_sunk |= zone_used(zone) < zone->stats.nr_peak / 4 * 3;
@@ -102,7 +106,7 @@ void zone_tick_locked(struct buddy_zone *zone)
 	zone->halved = now;
 	zone->purged_lately = halve(zone->purged_lately, halvings);
 	zone->refaults = halve(zone->refaults, halvings);
-	halvings = (now - zone->slow_since) / (SLOWER * load_relaxed(&zone_half_life));
+	halvings = halvings_since(zone->slow_since, SLOWER, now);
 	if (halvings) {
 		zone->slow_since = now;
 		zone->slow_purged = halve(zone->slow_purged, halvings);
@@ -557,8 +561,7 @@ void zone_make_room(unsigned long nr_pages)
 
 	if (want <= limit || realtime_is_on())
 		return;
-	pcp_drain(); /* what CPUs keep is held, too */
-	pcp_runs_drain();
+	zone_drain_cpus(); /* what they keep is held, too */
 	want = limit_held() + nr_pages;
 	if (want <= limit)
 		return;
@@ -577,8 +580,7 @@ size_t buddy_trim(size_t keep_bytes)
 	size_t bytes = 0;
 	unsigned int node;
 
-	pcp_drain();
-	pcp_runs_drain();
+	zone_drain_cpus();
 	for (node = 0; node < buddy_nr_nodes; node++) {
 		buddy_stats(node, &stats);
 		excess += stats.nr_dirty;

@@ -23,6 +23,8 @@
 #include "page/keep.h"
 #include "page/large.h"
 #include "page/limit.h"
+#include "page/pcp.h"
+#include "page/pcp_runs.h"
 #include "page/realtime.h"
 #include "page/run.h"
 
@@ -196,6 +198,13 @@ static inline unsigned int zone_bare_order(void)
 	return get_order(os_page_size() / sizeof(struct page) << PAGE_SHIFT) + 1;
 }
 
+/* What CPUs keep goes to the zones. Context: no lock held. */
+static inline void zone_drain_cpus(void)
+{
+	pcp_drain();
+	pcp_runs_drain();
+}
+
 /* The bits from bit first of a word on, n of them (1..64). */
 static inline unsigned long bits_mask(unsigned int first, unsigned long n)
 {
@@ -291,7 +300,10 @@ static inline unsigned long zone_keep_refaults(void)
 	return refaults < KEEP_MIN_REFAULTS ? 0 : refaults >> PAGE_SHIFT;
 }
 
-/* Those over seconds, as far as they count. */
+/*
+ * Those over seconds, as far as they count: bounded, since of a program that sleeps after its last
+ * turn nobody takes what waits.
+ */
 static inline unsigned long zone_slow_refaults(const struct buddy_zone *zone)
 {
 	return zone->stats.nr_peak < ZONE_SLOW_LEAST ? 0 : MIN(zone->slow_refaults, ZONE_SLOW_MOST);
@@ -299,7 +311,7 @@ static inline unsigned long zone_slow_refaults(const struct buddy_zone *zone)
 
 /*
  * Dirty free pages that may stay now, kept mappings included: the lasting limit, and as many as
- * there were refaults, up to the peak and the gaps.
+ * there were refaults, up to the peak and the gaps; or, with those over seconds, up to the peak.
  */
 static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 {
