@@ -182,6 +182,7 @@ void cache_fork_child(void)
 	bool inside = lock_fork_is_inside();
 	/* not if a hook that came after this file's began a thread: it may have held locks */
 	bool was_alone = (inside ? inside_alone : alone) && os_is_alone();
+	bool held = !inside && !was_alone;
 
 	os_thread_id_forget();
 	os_rseq_register_again();
@@ -193,11 +194,11 @@ void cache_fork_child(void)
 		report_reset(was_alone);
 	if (!was_alone)
 		forget_others();
-	if (!inside && !was_alone)
+	if (held)
 		reset_all();
 	lock_fork_leave();
 	if (inside && !was_alone)
 		lock_forked_inside();
-	if (!inside && !was_alone)
+	if (held)
 		os_fork_reset_streams();
 }
