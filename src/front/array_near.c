@@ -140,19 +140,26 @@ static noinline uintptr_t exchange_for_own(struct front *f, struct depot *d, uin
 	return n ? put_in_place(f, d, top, objs, n) : top;
 }
 
-uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
+bool sheaf_may_change_slow(struct front *f, struct depot *d, uintptr_t top)
 {
-	struct depot *d = &f->depot[os_current_node()];
 	int32_t left = load_relaxed(&d->near_left);
 
 	if (unlikely(left < 0)) {
 		store_relaxed(&d->near_left, left + 1);
-		return top;
+		return false;
 	}
-	if (unlikely(is_of_others(f, *(void **)top)))
-		return take_turn(d, left) ? exchange_for_own(f, d, top) : top;
-	if (sheaf_count(top) < NEAR_LOOK || f->engine->size > NEAR_MAX_OBJECT ||
-	    likely(!is_scattered((void **)top - (NEAR_LOOK - 1))) || !take_turn(d, left))
+	if (unlikely(is_of_others(f, *(void **)top, percpu_cpu())))
+		return true;
+	return sheaf_count(top) >= NEAR_LOOK && f->engine->size <= NEAR_MAX_OBJECT &&
+	       unlikely(is_scattered((void **)top - (NEAR_LOOK - 1)));
+}
+
+uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
+{
+	struct depot *d = array_depot(f);
+
+	if (!sheaf_may_change_slow(f, d, top) || !take_turn(d, load_relaxed(&d->near_left)))
 		return top;
-	return exchange(f, d, top);
+	return is_of_others(f, *(void **)top, percpu_cpu()) ? exchange_for_own(f, d, top)
+							    : exchange(f, d, top);
 }

@@ -11,6 +11,7 @@
 #define FRONT_ARRAY_SHEAF_H
 
 #include "base/atomic.h"
+#include "arch/cpu.h"
 #include "engine/descriptor.h"
 #include "front/array.h"
 #include "front/depot.h"
@@ -38,6 +39,45 @@ static inline bool word_push(uintptr_t *word, void *obj)
 	*(void **)top = obj;
 	store_relaxed(word, top);
 	return true;
+}
+
+static inline struct depot *array_depot(struct front *f)
+{
+	return &f->depot[os_current_node()];
+}
+
+/* ---- what another CPU wrote last, asked for together ---- */
+
+/*
+ * A sheaf from a depot was mostly filled, or emptied, by another CPU: prefetch its cache lines
+ * together, instead of a miss at every eighth call.
+ */
+static inline void sheaf_prefetch(uintptr_t top)
+{
+	char *base = (char *)sheaf_base(top);
+
+	for (size_t i = 0; i < USLAB_SHEAF_SIZE; i += CACHE_LINE)
+		arch_prefetch_write(base + i);
+}
+
+/*
+ * Its objects were written by that CPU as well, and are about to be written by this one. Measured
+ * with one thread that allocates and writes and one that reads and frees 64 bytes: 10.4 ns without,
+ * 6.5 ns with this; nothing lost where nobody looks into the objects (bench handoff).
+ */
+static inline void sheaf_prefetch_objects(uintptr_t top)
+{
+	void **entry = (void **)top;
+	unsigned int n = sheaf_count(top);
+
+	for (; n >= 4; n -= 4, entry -= 4) {
+		arch_prefetch_write(entry[0]);
+		arch_prefetch_write(entry[-1]);
+		arch_prefetch_write(entry[-2]);
+		arch_prefetch_write(entry[-3]);
+	}
+	for (; n; n--)
+		arch_prefetch_write(*entry--);
 }
 
 /* ---- array.c ---- */
@@ -102,6 +142,16 @@ void array_drain_depot(struct front *f, struct depot *d);
 /* See struct front_ops. */
 void array_drain(struct front *f);
 
+/* ---- array_exchange.c: misses of the CPU that this thread, most likely, runs on ---- */
+
+/*
+ * An object, if the array and the spare are empty, and the CPU's lane of the depot has a sheaf with
+ * objects that are handed out as they are; else NULL, and nothing has changed.
+ */
+void *array_exchange_empty(struct front *f, int cpu);
+/* Puts an object, if both are full, and the lane takes a full sheaf for an empty one; or false. */
+bool array_exchange_full(struct front *f, int cpu, void *obj);
+
 /* ---- array_idle.c ---- */
 
 /*
@@ -124,31 +174,41 @@ int array_set_capacity(struct front *f, unsigned int objects);
  * not empty after.
  */
 uintptr_t sheaf_near_slow(struct front *f, uintptr_t top);
+/* Would that look for others? For one that is not empty, of the depot d of f. */
+bool sheaf_may_change_slow(struct front *f, struct depot *d, uintptr_t top);
 
 static inline bool on_one_page(const void *a, const void *b)
 {
 	return !(((uintptr_t)a ^ (uintptr_t)b) >> PAGE_SHIFT);
 }
 
-/* A hint: does another CPU take objects from the slab of this one? */
-static always_inline bool is_of_others(const struct front *f, const void *obj)
+/* A hint: does another CPU than this one take objects from the slab of obj? */
+static always_inline bool is_of_others(const struct front *f, const void *obj, int cpu)
 {
 	unsigned int lane;
 
 	if (likely(!f->engine->lanes))
 		return false;
 	lane = engine_slab_lane(page_head_unchecked(obj));
-	return lane != ENGINE_NO_LANE && lane != (unsigned int)percpu_cpu() % ENGINE_LANES;
+	return lane != ENGINE_NO_LANE && lane != (unsigned int)cpu % ENGINE_LANES;
+}
+
+/* What mostly is so where neighbours are together; below the last object is NULL, or a link. */
+static always_inline bool sheaf_is_near(const struct front *f, uintptr_t top, int cpu)
+{
+	void *const *entry = (void **)top;
+
+	return likely(on_one_page(entry[0], entry[-1]) && !is_of_others(f, entry[0], cpu));
 }
 
 static always_inline uintptr_t sheaf_near(struct front *f, uintptr_t top)
 {
-	void *const *entry = (void **)top;
+	return sheaf_is_near(f, top, percpu_cpu()) ? top : sheaf_near_slow(f, top);
+}
 
-	/* what mostly is so where neighbours are together; below the last object is NULL */
-	return likely(on_one_page(entry[0], entry[-1]) && !is_of_others(f, entry[0]))
-		       ? top
-		       : sheaf_near_slow(f, top);
+static always_inline bool sheaf_may_change(struct front *f, struct depot *d, uintptr_t top, int cpu)
+{
+	return !sheaf_is_near(f, top, cpu) && sheaf_may_change_slow(f, d, top);
 }
 
 /* ---- array_limit.c ---- */

@@ -13,8 +13,9 @@
  * Locks:      lane.lock (RANK_LANE), held for a few loads and stores, and a second lane's inside,
  *             which is only tried. depot.lock (RANK_DEPOT): lanes are made, or begin anew. Limits
  *             are changed under that and by one thread at a time (growth_lock).
- * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_charged.c, array_idle.c,
- *             array_limit.c, array_near.c, array_remote.c, array_sheaf.h, depot_lane.h,
+ * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_charged.c,
+ *             array_exchange.c, array_idle.c, array_limit.c, array_near.c, array_remote.c,
+ *             array_sheaf.h, depot_lane.h,
  *             cache/debug/misuse.c, cache/group/array.c, inspect/address.c, inspect/fronts.c and
  *             inspect/groups.c; calls depot_lane.c, depot_limit.c and page/meta.c.
  *

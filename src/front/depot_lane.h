@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * front/depot_lane.h - what the files of depots share: lanes and their stacks; nobody else includes
- * it but the test that delays their steps
+ * it but array_exchange.c and the test that delays their steps
  *
  * Data:       see depot.h.
  * Invariants: see depot.h. While a sheaf is in a lane its entry 0 holds the link in place of the
  *             bottom's index, which is written there again before the sheaf is taken out.
  * Locks:      push(), pop() and what is named _locked: the lane's lock is held.
- * Flow:       included by depot.c, depot_lane.c and depot_limit.c.
+ * Flow:       included by array_exchange.c, depot.c, depot_lane.c and depot_limit.c.
  */
 #ifndef FRONT_DEPOT_LANE_H
 #define FRONT_DEPOT_LANE_H

@@ -12,9 +12,9 @@
  *             While no purge is under way held == nr_total - nr_free + nr_dirty.
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by api/, cache/, debug/, engine/, front/array.c, front/array_limit.c, malloc/
- *             and page/; calls arena.c, os_purge, and pcp.c and pcp_runs.c to drain CPUs when
- *             memory is short. fit.c and purge.c are parts of it.
+ * Flow:       called by api/, cache/, debug/, engine/, front/array.c, front/array_exchange.c,
+ *             front/array_limit.c, malloc/ and page/; calls arena.c, os_purge, and pcp.c and
+ *             pcp_runs.c to drain CPUs when memory is short. fit.c and purge.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when

@@ -62,7 +62,29 @@ static void delay_install(uint64_t r)
 	} else {
 		/* now and then longer than a whole change, with its fences, on a slow machine */
 		race_delay[0] = (r >> 23 & 7 ? 20 : 400) * loops;
-		race_skip = (int)(r >> 20 & 7);
+		race_skip = (int)(r >> 26 & 15);
+	}
+}
+
+#define BURST 130u /* more than two arrays and their lane's first sheaf */
+
+/* Twice: the first time brings sheaves into the lane. */
+static void burst(uint64_t r)
+{
+	void *p[BURST];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int n = 0; n < BURST; n++)
+			if (!(p[n] = kmem_cache_alloc(cache, GFP_KERNEL)))
+				abort();
+		if (i)
+			delay_install(r);
+		race_skip += (int)(r >> 36 & 31);
+		for (unsigned int n = 0; n < BURST; n++)
+			kmem_cache_free(cache, p[n]);
+		if (r >> 41 & 1)
+			delay_install(r);
+		race_skip += (int)(r >> 36 & 31);
 	}
 }
 
@@ -91,6 +113,8 @@ static void *miss(void *arg)
 			array_give_up(front);
 		}
 		kmem_cache_free(cache, p[0]);
+		if (r >> 35 & 1)
+			burst(r);
 		memset(race_delay, 0, sizeof(race_delay));
 		meet();
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/inject.h - a copy of front/percpu.c, front/array.c and front/array_bulk.c with
- * delays and mutations in it
+ * race/inject.h - a copy of front/percpu.c, front/array.c, front/array_bulk.c and
+ * front/array_exchange.c with delays and mutations in it
  *
  * For one C file of a program, in the place of <uslab/slab.h>. The linker then leaves the library's
  * own objects of these files out. Places: see <uslab/arch/...> and arch/rseq_ops.h.
@@ -127,6 +127,7 @@ static inline void race_delay_load(void)
 #define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
 #include "front/array.c"
 #include "front/array_bulk.c"
+#include "front/array_exchange.c"
 #undef percpu_settle
 #undef sheaf_capacity
 #undef front_gone_word

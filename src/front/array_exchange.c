@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_exchange.c - the common misses: a CPU's array in exchange for its spare, or for a
+ * sheaf of its own lane of the depot
+ *
+ * Why:        docs/adr/0076.
+ * Data:       the words of a CPU, its lane of the depot.
+ * Invariants: see front/array.c and front/depot.h. A sheaf is taken out of its stack before it goes
+ *             into a word, and what comes out of a word goes into a stack after that.
+ * Locks:      the lane's. The sequences are run while it is held, so that drains, which take it,
+ *             find each sheaf in a word or in a lane. Without rseq a word has a lock of a higher
+ *             rank: nothing is done here then.
+ * Flow:       called by array.c; calls array.c, front/percpu.c, front/depot_lane.h, array_near.c.
+ *
+ * What array.c does with sheaves that it takes out first and installs then, this file does in
+ * place, where nothing else is to be done; it says no otherwise, and has changed nothing.
+ *
+ *   alloc: the array is empty; the spare has objects:      array <-> spare
+ *          the spare is empty, too; the lane has a full one:   lane -> array -> lane
+ *   free:  the array is full; the spare has space:             array <-> spare
+ *          the spare is full, too; the lane has an empty one:  lane -> array -> spare -> lane
+ *
+ * What was freed last stays on the CPU.
+ */
+#include "front/array_sheaf.h"
+
+#include "front/depot_lane.h"
+#include "os/cpu/cpu.h"
+#include "page/buddy.h"
+
+/* What a miss on a CPU sees. */
+struct view {
+	union front_gate gate;
+	struct depot *depot;
+	struct depot_lane *lane;
+	uintptr_t *word[2]; /* of the array, of the spare */
+	uintptr_t top[2];   /* what they are; compared again in sequences */
+	int cpu;
+};
+
+/* false: there is no lane, or the front is closed. */
+static always_inline bool look_at_cpu(struct front *f, int cpu, struct view *v)
+{
+	struct depot_lane *lanes;
+
+	v->gate.word = load_relaxed(&f->gate);
+	v->depot = array_depot(f);
+	lanes = lanes_of(v->depot);
+	if (unlikely(!percpu_rseq || !lanes || v->gate.closed))
+		return false;
+	v->cpu = cpu;
+	v->lane = lanes + ((unsigned int)cpu & (v->depot->nr_lanes - 1));
+	v->word[0] = percpu_word(f->id, cpu);
+	v->word[1] = percpu_spare(f->id, cpu);
+	v->top[0] = load_relaxed(v->word[0]);
+	v->top[1] = load_relaxed(v->word[1]);
+	return true;
+}
+
+/* Puts a sheaf into a word in place of what was seen there, if all is as it was. */
+static always_inline bool replace(struct front *f, const struct view *v, unsigned int which,
+				  uintptr_t top)
+{
+	return !percpu_cmp2_store(v->cpu, v->word[which], v->top[which], &f->gate, v->gate.word,
+				  top);
+}
+
+/* May one of `from` be exchanged for one of the other kind? The lane's lock is held. */
+static always_inline bool lane_allows(const struct view *v, enum depot_kind from)
+{
+	enum depot_kind to = from == DEPOT_FULL ? DEPOT_EMPTY : DEPOT_FULL;
+
+	return v->lane->capacity == v->gate.capacity && v->lane->stack[from].nr &&
+	       (likely(has_spare_quota(&v->lane->stack[to])) ||
+		depot_more_quota(v->depot, v->lane, to));
+}
+
+/* ---- the spare ---- */
+
+/* Takes the spare that was seen: the caller owns it then. */
+static always_inline bool take_spare(struct front *f, struct view *v)
+{
+	if (unlikely(!replace(f, v, 1, 0)))
+		return false;
+	v->top[1] = 0;
+	return true;
+}
+
+/*
+ * Ends what take_spare() began. The array that was seen becomes the spare; false: it has changed,
+ * and the sheaf is what it was, the spare.
+ */
+static always_inline bool end_swap(struct front *f, const struct view *v, uintptr_t sheaf,
+				   uintptr_t array)
+{
+	bool done = likely(replace(f, v, 0, array));
+	uintptr_t spare = done ? v->top[0] : sheaf;
+
+	if (unlikely(!replace(f, v, 1, spare)))
+		sheaf_stash(f, spare);
+	return done;
+}
+
+static always_inline void *swap_empty(struct front *f, struct view *v)
+{
+	uintptr_t top = v->top[1];
+	void *obj;
+
+	if (!take_spare(f, v))
+		return NULL;
+	top = sheaf_near(f, top);
+	obj = *(void **)top;
+	return end_swap(f, v, top, top - sizeof(void *)) ? obj : NULL;
+}
+
+static always_inline bool swap_full(struct front *f, struct view *v, void *obj)
+{
+	void **entry = (void **)v->top[1];
+
+	if (!take_spare(f, v))
+		return false;
+	entry[1] = obj;
+	return end_swap(f, v, (uintptr_t)entry, (uintptr_t)(entry + 1));
+}
+
+/* ---- alloc ---- */
+
+/* The sheaf is popped first: in a stack it does not say how many objects it has. */
+static always_inline void *exchange_empty(struct front *f, const struct view *v)
+{
+	uintptr_t top;
+	void *obj;
+
+	if (!lane_allows(v, DEPOT_FULL))
+		return NULL;
+	top = pop(v->depot, v->lane, DEPOT_FULL);
+	sheaf_prefetch(top);
+	obj = *(void **)top;
+	if (unlikely(sheaf_may_change(f, v->depot, top, v->cpu)))
+		obj = NULL;
+	else
+		sheaf_prefetch_objects(top);
+	if (unlikely(!obj || !replace(f, v, 0, top - sizeof(void *)))) {
+		push(v->depot, v->lane, DEPOT_FULL, top);
+		return NULL;
+	}
+	push(v->depot, v->lane, DEPOT_EMPTY, v->top[0]);
+	return obj;
+}
+
+void *array_exchange_empty(struct front *f, int cpu)
+{
+	struct view v;
+	void *obj;
+
+	/* a stopped word is no empty one: it looks as if it were full */
+	if (!look_at_cpu(f, cpu, &v) || sheaf_count_at(v.top[0], v.gate.capacity) || !v.top[1])
+		return NULL;
+	if (sheaf_count_at(v.top[1], v.gate.capacity))
+		return likely(!front_is_stopped(v.top[1])) ? swap_empty(f, &v) : NULL;
+	if (!load_relaxed(&v.lane->stack[DEPOT_FULL].nr))
+		return NULL;
+	lock_acquire(&v.lane->lock);
+	obj = exchange_empty(f, &v);
+	lock_release(&v.lane->lock);
+	return obj;
+}
+
+/* ---- free ---- */
+
+static always_inline bool exchange_full(struct front *f, const struct view *v, void *obj)
+{
+	void **entry;
+
+	if (!lane_allows(v, DEPOT_EMPTY))
+		return false;
+	entry = (void **)pop(v->depot, v->lane, DEPOT_EMPTY);
+	sheaf_prefetch((uintptr_t)entry);
+	entry[1] = obj;
+	if (unlikely(!replace(f, v, 0, (uintptr_t)(entry + 1)))) {
+		push(v->depot, v->lane, DEPOT_EMPTY, (uintptr_t)entry);
+		return false;
+	}
+	push(v->depot, v->lane, DEPOT_FULL, v->top[likely(replace(f, v, 1, v->top[0]))]);
+	return true;
+}
+
+bool array_exchange_full(struct front *f, int cpu, void *obj)
+{
+	struct view v;
+	bool done;
+
+	if (unlikely(buddy_falls()) || !look_at_cpu(f, cpu, &v) || !v.top[1] ||
+	    sheaf_index(v.top[0]) != USLAB_SHEAF_CAPACITY || front_is_stopped(v.top[0]))
+		return false;
+	if (sheaf_index(v.top[1]) != USLAB_SHEAF_CAPACITY)
+		return swap_full(f, &v, obj);
+	if (os_topology.nr_nodes > 1 || front_is_stopped(v.top[1]))
+		return false;
+	lock_acquire(&v.lane->lock);
+	done = exchange_full(f, &v, obj);
+	lock_release(&v.lane->lock);
+	return done;
+}
