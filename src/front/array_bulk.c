@@ -242,6 +242,7 @@ unsigned int array_take_local(struct front *f, unsigned int nr, void **p)
 unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
 {
 	int cpu = percpu_cpu();
+	unsigned int more;
 	unsigned int n;
 
 	if (unlikely(!nr))
@@ -249,6 +250,8 @@ unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void 
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		return engine_many(f, gfp, nr, p);
 	n = take_from_cpu(f, cpu, nr, p);
+	while (n < nr && (more = array_exchange_empty_run(f, cpu, nr - n, p + n)))
+		n += more;
 	return n == nr ? n : n + alloc_bulk_miss(f, gfp, nr - n, p + n);
 }
 
@@ -292,6 +295,7 @@ void array_free_bulk(struct front *f, unsigned int nr, void **p)
 {
 	int cpu = percpu_cpu();
 	unsigned int n = 0;
+	unsigned int more;
 
 	if (unlikely(!nr))
 		return;
@@ -304,6 +308,8 @@ void array_free_bulk(struct front *f, unsigned int nr, void **p)
 		n = array_push_run(f->id, cpu, nr, p);
 	if (n < nr)
 		n += spare_push_run(f, cpu, nr - n, p + n);
+	while (n < nr && (more = array_exchange_full_run(f, cpu, nr - n, p + n)))
+		n += more;
 	if (n < nr)
 		free_bulk_miss(f, nr - n, p + n);
 }

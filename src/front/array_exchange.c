@@ -10,10 +10,12 @@
  * Locks:      the lane's. The sequences are run while it is held, so that drains, which take it,
  *             find each sheaf in a word or in a lane. Without rseq a word has a lock of a higher
  *             rank: nothing is done here then.
- * Flow:       called by array.c; calls array.c, front/percpu.c, front/depot_lane.h, array_near.c.
+ * Flow:       called by array.c and array_bulk.c; calls array.c, front/percpu.c,
+ *             front/depot_lane.h, array_near.c.
  *
  * What array.c does with sheaves that it takes out first and installs then, this file does in
- * place, where nothing else is to be done; it says no otherwise, and has changed nothing.
+ * place, where nothing else is to be done. Else, or where words change meanwhile, it says no: each
+ * sheaf is then in a word or a stack again, if not always in the one where it was.
  *
  *   alloc: the array is empty; the spare has objects:      array <-> spare
  *          the spare is empty, too; the lane has a full one:   lane -> array -> lane
@@ -75,6 +77,46 @@ static always_inline bool lane_allows(const struct view *v, enum depot_kind from
 		depot_more_quota(v->depot, v->lane, to));
 }
 
+/* ---- objects from or to a sheaf that the thread owns; one, in most calls ---- */
+
+/* Of a call for one, whose code is apart. The others use the whole sheaf at once, mostly. */
+#define is_one(nr) (__builtin_constant_p(nr) && (nr) == 1)
+
+/* Four at a time: most of a call for many is this. */
+static always_inline unsigned int take_newest(uintptr_t top, unsigned int nr, void **p)
+{
+	void **entry = (void **)top;
+	size_t n = is_one(nr) ? 1 : MIN(nr, sheaf_count(top));
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4, entry -= 4) {
+		p[i] = entry[0];
+		p[i + 1] = entry[-1];
+		p[i + 2] = entry[-2];
+		p[i + 3] = entry[-3];
+	}
+	for (; i < n; i++)
+		p[i] = *entry--;
+	return (unsigned int)n;
+}
+
+static always_inline unsigned int put_newest(uintptr_t top, unsigned int nr, void *const *p)
+{
+	void **entry = (void **)top + 1;
+	size_t n = is_one(nr) ? 1 : MIN(nr, sheaf_room(top));
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		entry[i] = p[i];
+		entry[i + 1] = p[i + 1];
+		entry[i + 2] = p[i + 2];
+		entry[i + 3] = p[i + 3];
+	}
+	for (; i < n; i++)
+		entry[i] = p[i];
+	return (unsigned int)n;
+}
+
 /* ---- the spare ---- */
 
 /* Takes the spare that was seen: the caller owns it then. */
@@ -101,104 +143,142 @@ static always_inline bool end_swap(struct front *f, const struct view *v, uintpt
 	return done;
 }
 
-static always_inline void *swap_empty(struct front *f, struct view *v)
+static always_inline unsigned int swap_empty(struct front *f, struct view *v, unsigned int nr,
+					     void **p)
 {
 	uintptr_t top = v->top[1];
-	void *obj;
+	unsigned int n;
 
 	if (!take_spare(f, v))
-		return NULL;
+		return 0;
 	top = sheaf_near(f, top);
-	obj = *(void **)top;
-	return end_swap(f, v, top, top - sizeof(void *)) ? obj : NULL;
+	n = take_newest(top, nr, p);
+	return end_swap(f, v, top, top - n * sizeof(void *)) ? n : 0;
 }
 
-static always_inline bool swap_full(struct front *f, struct view *v, void *obj)
+static always_inline unsigned int swap_full(struct front *f, struct view *v, unsigned int nr,
+					    void *const *p)
 {
-	void **entry = (void **)v->top[1];
+	uintptr_t top = v->top[1];
+	unsigned int n;
 
 	if (!take_spare(f, v))
-		return false;
-	entry[1] = obj;
-	return end_swap(f, v, (uintptr_t)entry, (uintptr_t)(entry + 1));
+		return 0;
+	n = put_newest(top, nr, p);
+	return end_swap(f, v, top, top + n * sizeof(void *)) ? n : 0;
 }
 
 /* ---- alloc ---- */
 
-/* The sheaf is popped first: in a stack it does not say how many objects it has. */
-static always_inline void *exchange_empty(struct front *f, const struct view *v)
+/*
+ * The sheaf is popped first: in a stack it does not say how many objects it has. Who takes many
+ * leaves it to the program which of them it touches.
+ */
+static always_inline unsigned int exchange_empty(struct front *f, const struct view *v,
+						 unsigned int nr, void **p)
 {
+	unsigned int n = 0;
 	uintptr_t top;
-	void *obj;
 
 	if (!lane_allows(v, DEPOT_FULL))
-		return NULL;
+		return 0;
 	top = pop(v->depot, v->lane, DEPOT_FULL);
-	sheaf_prefetch(top);
-	obj = *(void **)top;
-	if (unlikely(sheaf_may_change(f, v->depot, top, v->cpu)))
-		obj = NULL;
-	else
-		sheaf_prefetch_objects(top);
-	if (unlikely(!obj || !replace(f, v, 0, top - sizeof(void *)))) {
+	if (is_one(nr))
+		sheaf_prefetch(top);
+	if (likely(!sheaf_may_change(f, v->depot, top, v->cpu))) {
+		if (is_one(nr))
+			sheaf_prefetch_objects(top);
+		n = take_newest(top, nr, p);
+	}
+	if (unlikely(!n || !replace(f, v, 0, top - n * sizeof(void *)))) {
 		push(v->depot, v->lane, DEPOT_FULL, top);
-		return NULL;
+		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_EMPTY, v->top[0]);
-	return obj;
+	return n;
 }
 
-void *array_exchange_empty(struct front *f, int cpu)
+static always_inline unsigned int alloc_in_place(struct front *f, int cpu, unsigned int nr,
+						 void **p)
 {
 	struct view v;
-	void *obj;
+	unsigned int n;
 
 	/* a stopped word is no empty one: it looks as if it were full */
 	if (!look_at_cpu(f, cpu, &v) || sheaf_count_at(v.top[0], v.gate.capacity) || !v.top[1])
-		return NULL;
+		return 0;
 	if (sheaf_count_at(v.top[1], v.gate.capacity))
-		return likely(!front_is_stopped(v.top[1])) ? swap_empty(f, &v) : NULL;
+		return likely(!front_is_stopped(v.top[1])) ? swap_empty(f, &v, nr, p) : 0;
 	if (!load_relaxed(&v.lane->stack[DEPOT_FULL].nr))
-		return NULL;
+		return 0;
 	lock_acquire(&v.lane->lock);
-	obj = exchange_empty(f, &v);
+	n = exchange_empty(f, &v, nr, p);
 	lock_release(&v.lane->lock);
-	return obj;
+	return n;
+}
+
+noinline void *array_exchange_empty(struct front *f, int cpu)
+{
+	void *obj;
+
+	return alloc_in_place(f, cpu, 1, &obj) ? obj : NULL;
+}
+
+noinline unsigned int array_exchange_empty_run(struct front *f, int cpu, unsigned int nr, void **p)
+{
+	return alloc_in_place(f, cpu, nr, p);
 }
 
 /* ---- free ---- */
 
-static always_inline bool exchange_full(struct front *f, const struct view *v, void *obj)
+static always_inline unsigned int exchange_full(struct front *f, const struct view *v,
+						unsigned int nr, void *const *p)
 {
-	void **entry;
+	unsigned int n;
+	uintptr_t top;
 
 	if (!lane_allows(v, DEPOT_EMPTY))
-		return false;
-	entry = (void **)pop(v->depot, v->lane, DEPOT_EMPTY);
-	sheaf_prefetch((uintptr_t)entry);
-	entry[1] = obj;
-	if (unlikely(!replace(f, v, 0, (uintptr_t)(entry + 1)))) {
-		push(v->depot, v->lane, DEPOT_EMPTY, (uintptr_t)entry);
-		return false;
+		return 0;
+	top = pop(v->depot, v->lane, DEPOT_EMPTY);
+	if (is_one(nr))
+		sheaf_prefetch(top);
+	n = put_newest(top, nr, p);
+	if (unlikely(!replace(f, v, 0, top + n * sizeof(void *)))) {
+		push(v->depot, v->lane, DEPOT_EMPTY, top);
+		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_FULL, v->top[likely(replace(f, v, 1, v->top[0]))]);
-	return true;
+	return n;
 }
 
-bool array_exchange_full(struct front *f, int cpu, void *obj)
+static always_inline unsigned int free_in_place(struct front *f, int cpu, unsigned int nr,
+						void *const *p)
 {
 	struct view v;
-	bool done;
+	unsigned int n;
 
-	if (unlikely(buddy_falls()) || !look_at_cpu(f, cpu, &v) || !v.top[1] ||
-	    sheaf_index(v.top[0]) != USLAB_SHEAF_CAPACITY || front_is_stopped(v.top[0]))
-		return false;
+	if (!look_at_cpu(f, cpu, &v) || !v.top[1] ||
+	    sheaf_index(v.top[0]) != USLAB_SHEAF_CAPACITY || front_is_stopped(v.top[0]) ||
+	    unlikely(buddy_falls()))
+		return 0;
 	if (sheaf_index(v.top[1]) != USLAB_SHEAF_CAPACITY)
-		return swap_full(f, &v, obj);
-	if (os_topology.nr_nodes > 1 || front_is_stopped(v.top[1]))
-		return false;
+		return swap_full(f, &v, nr, p);
+	if (os_topology.nr_nodes > 1 || front_is_stopped(v.top[1]) ||
+	    !load_relaxed(&v.lane->stack[DEPOT_EMPTY].nr))
+		return 0;
 	lock_acquire(&v.lane->lock);
-	done = exchange_full(f, &v, obj);
+	n = exchange_full(f, &v, nr, p);
 	lock_release(&v.lane->lock);
-	return done;
+	return n;
+}
+
+noinline bool array_exchange_full(struct front *f, int cpu, void *obj)
+{
+	return free_in_place(f, cpu, 1, &obj);
+}
+
+noinline unsigned int array_exchange_full_run(struct front *f, int cpu, unsigned int nr,
+					      void *const *p)
+{
+	return free_in_place(f, cpu, nr, p);
 }

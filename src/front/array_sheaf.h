@@ -145,12 +145,18 @@ void array_drain(struct front *f);
 /* ---- array_exchange.c: misses of the CPU that this thread, most likely, runs on ---- */
 
 /*
- * An object, if the array and the spare are empty, and the CPU's lane of the depot has a sheaf with
- * objects that are handed out as they are; else NULL, and nothing has changed.
+ * An object, if the array is empty, and the spare is not, or the CPU's lane of the depot has a
+ * sheaf whose objects are handed out as they are; or NULL.
  */
 void *array_exchange_empty(struct front *f, int cpu);
-/* Puts an object, if both are full, and the lane takes a full sheaf for an empty one; or false. */
+/*
+ * Puts an object, if the array is full, and the spare has space, or the lane takes a full sheaf for
+ * an empty one; or false.
+ */
 bool array_exchange_full(struct front *f, int cpu, void *obj);
+/* Likewise for up to nr objects (nr > 1), which go from or to one sheaf; how many did. */
+unsigned int array_exchange_empty_run(struct front *f, int cpu, unsigned int nr, void **p);
+unsigned int array_exchange_full_run(struct front *f, int cpu, unsigned int nr, void *const *p);
 
 /* ---- array_idle.c ---- */
 
@@ -193,7 +199,7 @@ static always_inline bool is_of_others(const struct front *f, const void *obj, i
 	return lane != ENGINE_NO_LANE && lane != (unsigned int)cpu % ENGINE_LANES;
 }
 
-/* What mostly is so where neighbours are together; below the last object is NULL, or a link. */
+/* What mostly is so where neighbours are together; below the last object is NULL. */
 static always_inline bool sheaf_is_near(const struct front *f, uintptr_t top, int cpu)
 {
 	void *const *entry = (void **)top;

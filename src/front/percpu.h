@@ -189,7 +189,7 @@ static inline uint64_t *percpu_owner(unsigned int id, int cpu)
 	return (uint64_t *)(percpu_window(cpu) + USLAB_WINDOW_OWNERS + 8ul * id);
 }
 
-/* array front: a second sheaf, or 0; taken and put by atomic exchange from any CPU */
+/* array front: a second sheaf, or 0; changed as the word is */
 static inline uintptr_t *percpu_spare(unsigned int id, int cpu)
 {
 	return (uintptr_t *)(percpu_window(cpu) + USLAB_WINDOW_SPARES + 8ul * id);

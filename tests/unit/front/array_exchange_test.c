@@ -6,6 +6,7 @@
 #include "array_fixture.h"
 #include "front/array_sheaf.h"
 #include "front/depot.h"
+#include "os/time/clock.h"
 
 /* All that an exchange may change. */
 struct state {
@@ -218,6 +219,24 @@ BOTH_MODES(test_lane_says_no)
 	balance(2 * CAP);
 }
 
+/* While use falls a CPU gives up what it holds, and puts nothing into its lane. */
+BOTH_MODES(test_use_falls)
+{
+	uint32_t *until = &buddy_zones[os_current_node()].falls_until;
+	struct state before;
+
+	fill();
+	get_some(0, 4 * CAP);
+	put_some(0, 2 * CAP);
+	before = look();
+	store_relaxed(until, (uint32_t)(os_clock_ms() >> 4) + 1000);
+	CHILD_CHECK(!array_exchange_full(&front, cpu, objects[2 * CAP]) && is_same(before));
+	put(objects[2 * CAP]);
+	CHILD_CHECK(fake.flushes >= 1);
+	store_relaxed(until, 0);
+	balance(2 * CAP - 1);
+}
+
 /* A thread that has moved meanwhile changes nothing of the CPU that it was on. */
 BOTH_MODES(test_other_cpu)
 {
@@ -247,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_spare_with_space),
 		cmocka_unit_test(test_array_is_in_use),
 		cmocka_unit_test(test_lane_says_no),
+		cmocka_unit_test(test_use_falls),
 		cmocka_unit_test(test_other_cpu),
 	};
 
