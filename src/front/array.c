@@ -22,7 +22,7 @@
  * percpu_cmp2_store (the two words) or a lane's lock; a thread that is preempted, migrated or
  * interrupted by a signal between these steps holds sheaves that no one else can see.
  *
- * What most misses need is done in place (array_exchange.c); all of it:
+ * array_exchange.c does in place what most misses need. What is done where that says no:
  *
  *   alloc miss: spare with objects | full sheaf of the depot | empty sheaf + engine refill
  *   free miss:  spare with space | exchange a full spare for an empty sheaf | flush a full one

@@ -18,8 +18,6 @@
  */
 #include "front/array_sheaf.h"
 
-#include <string.h>
-
 #include "arch/rseq_ops.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -126,32 +124,6 @@ static void engine_flush(struct front *f, unsigned int nr, void **p)
 	}
 }
 
-/* Moves up to nr objects of a sheaf that the caller owns, the newest first; returns its new top. */
-static uintptr_t sheaf_take(uintptr_t top, unsigned int nr, void **p)
-{
-	void **entry = (void **)top;
-	unsigned int n = MIN(sheaf_count(top), nr);
-
-	for (unsigned int i = 0; i < n; i++)
-		p[i] = *entry--;
-	return (uintptr_t)entry;
-}
-
-/* Likewise onto it, the last of p[] on top. */
-static uintptr_t sheaf_give(uintptr_t top, unsigned int nr, void *const *p)
-{
-	void **entry = (void **)top;
-	unsigned int n = MIN(sheaf_room(top), nr);
-
-	memcpy(entry + 1, p, n * sizeof(*p));
-	return (uintptr_t)(entry + n);
-}
-
-static inline unsigned int moved(uintptr_t from, uintptr_t to)
-{
-	return (unsigned int)((from > to ? from - to : to - from) / sizeof(void *));
-}
-
 /* A sheaf that is left over becomes the array, so that the next call on this CPU finds it. */
 static void sheaf_keep(struct front *f, uintptr_t top)
 {
@@ -176,7 +148,7 @@ static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uin
 
 		if (sheaf)
 			sheaf = sheaf_take(sheaf, nr - n, p + n);
-		n += moved(before, sheaf);
+		n += sheaf_moved(before, sheaf);
 		if (n == nr)
 			break;
 		other = sheaf_from_depot(f, sheaf);
@@ -208,7 +180,7 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 		uintptr_t filled = sheaf_fill(f, top, gfp);
 
 		top = sheaf_take(filled, nr - n, p + n);
-		n += moved(filled, top);
+		n += sheaf_moved(filled, top);
 		/* an engine may give fewer than were asked for while it has more */
 		n += engine_many(f, gfp, nr - n, p + n);
 	}
@@ -268,7 +240,7 @@ static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
 	while (top) {
 		before = top;
 		top = sheaf_give(top, nr, p);
-		n = moved(before, top);
+		n = sheaf_moved(before, top);
 		nr -= n;
 		p += n;
 		if (!nr)

@@ -7,9 +7,9 @@
  * Data:       the words of a CPU, its lane of the depot.
  * Invariants: see front/array.c and front/depot.h. A sheaf is taken out of its stack before it goes
  *             into a word, and what comes out of a word goes into a stack after that.
- * Locks:      the lane's. The sequences are run while it is held, so that drains, which take it,
- *             find each sheaf in a word or in a lane. Without rseq a word has a lock of a higher
- *             rank: nothing is done here then.
+ * Locks:      the lane's, in an exchange with it: the sequences are run while it is held, so that
+ *             drains, which take it, find each sheaf in a word or in a lane. Without rseq a word
+ *             has a lock of a higher rank: nothing is done here then.
  * Flow:       called by array.c and array_bulk.c; calls array.c, front/percpu.c,
  *             front/depot_lane.h, array_near.c.
  *
@@ -51,7 +51,7 @@ static always_inline bool look_at_cpu(struct front *f, int cpu, struct view *v)
 	if (unlikely(!percpu_rseq || !lanes || v->gate.closed))
 		return false;
 	v->cpu = cpu;
-	v->lane = lanes + ((unsigned int)cpu & (v->depot->nr_lanes - 1));
+	v->lane = lanes + lane_of_cpu(v->depot, cpu);
 	v->word[0] = percpu_word(f->id, cpu);
 	v->word[1] = percpu_spare(f->id, cpu);
 	v->top[0] = load_relaxed(v->word[0]);
@@ -75,46 +75,6 @@ static always_inline bool lane_allows(const struct view *v, enum depot_kind from
 	return v->lane->capacity == v->gate.capacity && v->lane->stack[from].nr &&
 	       (likely(has_spare_quota(&v->lane->stack[to])) ||
 		depot_more_quota(v->depot, v->lane, to));
-}
-
-/* ---- objects from or to a sheaf that the thread owns; one, in most calls ---- */
-
-/* Of a call for one, whose code is apart. The others use the whole sheaf at once, mostly. */
-#define is_one(nr) (__builtin_constant_p(nr) && (nr) == 1)
-
-/* Four at a time: most of a call for many is this. */
-static always_inline unsigned int take_newest(uintptr_t top, unsigned int nr, void **p)
-{
-	void **entry = (void **)top;
-	size_t n = is_one(nr) ? 1 : MIN(nr, sheaf_count(top));
-	size_t i = 0;
-
-	for (; i + 4 <= n; i += 4, entry -= 4) {
-		p[i] = entry[0];
-		p[i + 1] = entry[-1];
-		p[i + 2] = entry[-2];
-		p[i + 3] = entry[-3];
-	}
-	for (; i < n; i++)
-		p[i] = *entry--;
-	return (unsigned int)n;
-}
-
-static always_inline unsigned int put_newest(uintptr_t top, unsigned int nr, void *const *p)
-{
-	void **entry = (void **)top + 1;
-	size_t n = is_one(nr) ? 1 : MIN(nr, sheaf_room(top));
-	size_t i = 0;
-
-	for (; i + 4 <= n; i += 4) {
-		entry[i] = p[i];
-		entry[i + 1] = p[i + 1];
-		entry[i + 2] = p[i + 2];
-		entry[i + 3] = p[i + 3];
-	}
-	for (; i < n; i++)
-		entry[i] = p[i];
-	return (unsigned int)n;
 }
 
 /* ---- the spare ---- */
@@ -147,25 +107,25 @@ static always_inline unsigned int swap_empty(struct front *f, struct view *v, un
 					     void **p)
 {
 	uintptr_t top = v->top[1];
-	unsigned int n;
+	uintptr_t rest;
 
 	if (!take_spare(f, v))
 		return 0;
 	top = sheaf_near(f, top);
-	n = take_newest(top, nr, p);
-	return end_swap(f, v, top, top - n * sizeof(void *)) ? n : 0;
+	rest = sheaf_take(top, nr, p);
+	return end_swap(f, v, top, rest) ? sheaf_moved(top, rest) : 0;
 }
 
 static always_inline unsigned int swap_full(struct front *f, struct view *v, unsigned int nr,
 					    void *const *p)
 {
 	uintptr_t top = v->top[1];
-	unsigned int n;
+	uintptr_t more;
 
 	if (!take_spare(f, v))
 		return 0;
-	n = put_newest(top, nr, p);
-	return end_swap(f, v, top, top + n * sizeof(void *)) ? n : 0;
+	more = sheaf_give(top, nr, p);
+	return end_swap(f, v, top, more) ? sheaf_moved(top, more) : 0;
 }
 
 /* ---- alloc ---- */
@@ -177,25 +137,25 @@ static always_inline unsigned int swap_full(struct front *f, struct view *v, uns
 static always_inline unsigned int exchange_empty(struct front *f, const struct view *v,
 						 unsigned int nr, void **p)
 {
-	unsigned int n = 0;
+	uintptr_t rest;
 	uintptr_t top;
 
 	if (!lane_allows(v, DEPOT_FULL))
 		return 0;
-	top = pop(v->depot, v->lane, DEPOT_FULL);
-	if (is_one(nr))
+	rest = top = pop(v->depot, v->lane, DEPOT_FULL);
+	if (sheaf_is_one(nr))
 		sheaf_prefetch(top);
 	if (likely(!sheaf_may_change(f, v->depot, top, v->cpu))) {
-		if (is_one(nr))
+		if (sheaf_is_one(nr))
 			sheaf_prefetch_objects(top);
-		n = take_newest(top, nr, p);
+		rest = sheaf_take(top, nr, p);
 	}
-	if (unlikely(!n || !replace(f, v, 0, top - n * sizeof(void *)))) {
+	if (unlikely(rest == top || !replace(f, v, 0, rest))) {
 		push(v->depot, v->lane, DEPOT_FULL, top);
 		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_EMPTY, v->top[0]);
-	return n;
+	return sheaf_moved(top, rest);
 }
 
 static always_inline unsigned int alloc_in_place(struct front *f, int cpu, unsigned int nr,
@@ -234,21 +194,21 @@ noinline unsigned int array_exchange_empty_run(struct front *f, int cpu, unsigne
 static always_inline unsigned int exchange_full(struct front *f, const struct view *v,
 						unsigned int nr, void *const *p)
 {
-	unsigned int n;
+	uintptr_t more;
 	uintptr_t top;
 
 	if (!lane_allows(v, DEPOT_EMPTY))
 		return 0;
 	top = pop(v->depot, v->lane, DEPOT_EMPTY);
-	if (is_one(nr))
+	if (sheaf_is_one(nr))
 		sheaf_prefetch(top);
-	n = put_newest(top, nr, p);
-	if (unlikely(!replace(f, v, 0, top + n * sizeof(void *)))) {
+	more = sheaf_give(top, nr, p);
+	if (unlikely(!replace(f, v, 0, more))) {
 		push(v->depot, v->lane, DEPOT_EMPTY, top);
 		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_FULL, v->top[likely(replace(f, v, 1, v->top[0]))]);
-	return n;
+	return sheaf_moved(top, more);
 }
 
 static always_inline unsigned int free_in_place(struct front *f, int cpu, unsigned int nr,

@@ -10,8 +10,9 @@
 #ifndef FRONT_ARRAY_SHEAF_H
 #define FRONT_ARRAY_SHEAF_H
 
-#include "base/atomic.h"
 #include "arch/cpu.h"
+#include "base/atomic.h"
+#include "base/bits.h"
 #include "engine/descriptor.h"
 #include "front/array.h"
 #include "front/depot.h"
@@ -78,6 +79,56 @@ static inline void sheaf_prefetch_objects(uintptr_t top)
 	}
 	for (; n; n--)
 		arch_prefetch_write(*entry--);
+}
+
+/* ---- objects from or to a sheaf that the caller owns ---- */
+
+/* A call for one, known where it is compiled, which has found room, or an object. */
+#define sheaf_is_one(nr) (__builtin_constant_p(nr) && (nr) == 1)
+
+/*
+ * Moves up to nr objects out, the newest first; returns its new top. Four at a time: most of a call
+ * for many is this.
+ */
+static always_inline uintptr_t sheaf_take(uintptr_t top, unsigned int nr, void **p)
+{
+	void **entry = (void **)top;
+	size_t n = sheaf_is_one(nr) ? 1 : MIN(sheaf_count(top), nr);
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4, entry -= 4) {
+		p[i] = entry[0];
+		p[i + 1] = entry[-1];
+		p[i + 2] = entry[-2];
+		p[i + 3] = entry[-3];
+	}
+	for (; i < n; i++)
+		p[i] = *entry--;
+	return (uintptr_t)entry;
+}
+
+/* Likewise onto it, the last of p[] on top. */
+static always_inline uintptr_t sheaf_give(uintptr_t top, unsigned int nr, void *const *p)
+{
+	void **entry = (void **)top + 1;
+	size_t n = sheaf_is_one(nr) ? 1 : MIN(sheaf_room(top), nr);
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		entry[i] = p[i];
+		entry[i + 1] = p[i + 1];
+		entry[i + 2] = p[i + 2];
+		entry[i + 3] = p[i + 3];
+	}
+	for (; i < n; i++)
+		entry[i] = p[i];
+	return top + n * sizeof(void *);
+}
+
+/* Between two tops of one sheaf. */
+static inline unsigned int sheaf_moved(uintptr_t from, uintptr_t to)
+{
+	return (unsigned int)((from > to ? from - to : to - from) / sizeof(void *));
 }
 
 /* ---- array.c ---- */

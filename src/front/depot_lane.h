@@ -23,10 +23,15 @@ static inline struct depot_lane *lanes_of(const struct depot *d)
 	return load_acquire(&d->lanes);
 }
 
+static inline unsigned int lane_of_cpu(const struct depot *d, int cpu)
+{
+	return (unsigned int)cpu & (d->nr_lanes - 1);
+}
+
 /* A hint: the thread may be on another CPU at once. */
 static inline unsigned int lane_here(const struct depot *d)
 {
-	return (unsigned int)percpu_cpu() & (d->nr_lanes - 1);
+	return lane_of_cpu(d, percpu_cpu());
 }
 
 static inline struct depot_lane *own_lane(const struct depot *d)
