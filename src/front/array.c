@@ -368,6 +368,7 @@ uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 		if (sheaf_room(top))
 			return top;
 	}
+	array_limit_age(os_current_node());
 	other = depot_exchange(d, DEPOT_FULL, top);
 	if (other) {
 		sheaf_prefetch(other);

@@ -2,29 +2,33 @@
 /*
  * front/array_limit.c - how many sheaves depots may hold, by overflows and underflows
  *
- * Why:        docs/adr/0034.
+ * Why:        docs/adr/0034, docs/adr/0077.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done; the bytes
  *             that all of them may hold beyond what they held at first.
- * Invariants: growth_bytes is the sum, over both lists, of what max is above base times the bytes
- *             that a full sheaf is counted with. A depot of a front that is destroyed is on none.
+ * Invariants: array_growth_bytes is the sum, over both lists, of what max is above base times the
+ *             bytes that a full sheaf is counted with. A depot of a front that is destroyed is on
+ *             none.
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
  *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
  *             locks and the engine's inside. Misses only try it.
- * Flow:       called by front/array.c, front/array_capacity.c, cache/fork.c and cache/reap.c; calls
- *             depot.c, depot_limit.c, array.c, page/buddy.h and page/meta.h.
+ * Flow:       called by front/array.c, front/array_capacity.c, front/array_sheaf.h, cache/fork.c
+ *             and cache/reap.c; calls depot.c, depot_limit.c, array.c, page/buddy.h and
+ *             page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
  * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as
- * all depots together stay within a share of the memory in use. So a program that allocates and
- * frees in bursts soon finds its objects in the depot, and one that frees for good leaves nothing
- * there.
+ * all depots together stay within what is in use, or was before these objects were freed. So a
+ * program that allocates and frees in bursts soon finds its objects in the depot, and one that
+ * frees for good leaves nothing there.
  *
  * Once an epoch each depot of the lists is reaped. Sheaves that nobody took during the epoch go
  * back to the engine, and half of the space that was not used is taken away. This is done in steps,
  * by misses of any cache that go to the engine, so also when the program has turned to other sizes,
- * and before these get new slabs. A step is short, however many depots have grown; they take turns.
- * A round of cache/reap.c does all steps that are due, for programs that hardly miss any more.
+ * and before these get new slabs; and by misses of frees that exchange arrays with a depot, for
+ * programs that seldom get to the engine (array_limit_age()). A step is short, however many depots
+ * have grown; they take turns. A round of cache/reap.c does all steps that are due, for programs
+ * that hardly miss any more.
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -36,9 +40,9 @@
 #include "page/realtime.h"
 
 /*
- * All depots together may grow by as much as is in use, in which their own objects count. Peaks
- * of programs hardly show it (docs/adr/0034). Small processes: by as much as a burst of some
- * thousand objects needs.
+ * All depots together may grow by as much as is in use, in which their own objects count; see
+ * raise_locked(). Peaks of programs hardly show it (docs/adr/0034). Small processes: by as much as
+ * a burst of some thousand objects needs.
  */
 #define GROWTH_SHARE 1
 #define GROWTH_MIN (1ul << 20) /* bytes */
@@ -53,6 +57,9 @@
 #define REAP_SHEAVES 4u /* that go back, with objects or empty */
 #define REAP_DEPOTS 16u /* that are looked at */
 
+/* The clock is read by one in so many misses of a thread. */
+#define AGES_A_LOOK 16u
+
 struct growth {
 	struct list_head list; /* due or done */
 	struct front *front;
@@ -65,8 +72,9 @@ static struct lock growth_lock = LOCK_INIT(RANK_GROWTH);
 static struct list_head due = { &due, &due };
 static struct list_head done = { &done, &done };
 static uint32_t epoch; /* in which those of done became due last */
-static unsigned long growth_bytes;
+unsigned long array_growth_bytes;
 static uint32_t reaped_at; /* the epoch in which none was due last; a hint without the lock */
+static bool is_due;	   /* some are; likewise */
 
 /* The depot's capacity, since the front's may change without growth_lock. */
 static unsigned long sheaf_bytes(const struct front *f, const struct depot *d)
@@ -111,25 +119,31 @@ static struct growth *growth_of(struct front *f, struct depot *d)
 	return g;
 }
 
-/* Twice the space, or what is left of the share. */
-static void raise_locked(struct front *f, struct depot *d)
+/*
+ * Twice the space, or what is left of the share. The objects of the sheaves that overflowed are in
+ * use no more, but were a moment ago, and are about to be again.
+ */
+static void raise_locked(struct front *f, struct depot *d, uint32_t overflows)
 {
-	unsigned long most = MAX((buddy_used() << PAGE_SHIFT) / GROWTH_SHARE, GROWTH_MIN);
-	unsigned long left = most > growth_bytes ? most - growth_bytes : 0;
+	unsigned long used = (buddy_used() << PAGE_SHIFT) + overflows * sheaf_bytes(f, d);
+	unsigned long most = MAX(used / GROWTH_SHARE, GROWTH_MIN);
+	unsigned long left = most > array_growth_bytes ? most - array_growth_bytes : 0;
 	uint32_t more = (uint32_t)MIN(MAX(d->max[DEPOT_FULL], 1u), left / sheaf_bytes(f, d));
 
 	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !d->capacity || !growth_of(f, d))
 		return;
 	depot_raise(d, more);
-	growth_bytes += more * sheaf_bytes(f, d);
+	store_relaxed(&array_growth_bytes, array_growth_bytes + more * sheaf_bytes(f, d));
 }
 
 /* Nothing more than a hint is lost when another thread has the lock. */
 void array_limit_underflow(struct front *f, struct depot *d)
 {
-	if (realtime_is_on() || !depot_underflows(d) || !lock_try(&growth_lock))
+	uint32_t overflows = realtime_is_on() ? 0 : depot_underflows(d);
+
+	if (!overflows || !lock_try(&growth_lock))
 		return;
-	raise_locked(f, d);
+	raise_locked(f, d, overflows);
 	lock_release(&growth_lock);
 }
 
@@ -192,7 +206,7 @@ static unsigned int reap_locked(struct growth *g, unsigned int most)
 		g->is_reaped = true;
 	}
 	n = reap_sheaves(g, most);
-	growth_bytes -= before - bytes_beyond(g);
+	store_relaxed(&array_growth_bytes, array_growth_bytes - (before - bytes_beyond(g)));
 	if (!g->surplus.full && !g->surplus.empty) {
 		finish_locked(g);
 	} else { /* it has had its turn */
@@ -210,7 +224,8 @@ static bool step_locked(void)
 
 	for (unsigned int i = 0; i < REAP_DEPOTS && left && !list_empty(&due); i++)
 		left -= reap_locked(list_first(&due, struct growth, list), left);
-	if (!list_empty(&due))
+	store_relaxed(&is_due, !list_empty(&due));
+	if (is_due)
 		return true;
 	store_relaxed(&reaped_at, now);
 	return false;
@@ -228,6 +243,25 @@ void array_limit_reap(void)
 {
 	if (unlikely(load_relaxed(&reaped_at) != depot_epoch()))
 		reap_some();
+}
+
+static __thread uint8_t ages __attribute__((tls_model("initial-exec")));
+
+noinline void array_limit_age_slow(void)
+{
+	static uint32_t aged_at; /* epoch */
+	uint32_t now;
+
+	if (load_relaxed(&is_due))
+		reap_some();
+	if (++ages % AGES_A_LOOK)
+		return;
+	array_limit_reap();
+	now = depot_epoch();
+	if (load_relaxed(&aged_at) == now || realtime_is_on())
+		return;
+	store_relaxed(&aged_at, now); /* if two threads do it, no harm is done */
+	buddy_rebalance();
 }
 
 /* No longer than an epoch, in which others may make more due. */
@@ -255,7 +289,7 @@ static void forget_locked(struct depot *d)
 {
 	if (!d->growth)
 		return;
-	growth_bytes -= bytes_beyond(d->growth);
+	store_relaxed(&array_growth_bytes, array_growth_bytes - bytes_beyond(d->growth));
 	forget(d->growth);
 }
 

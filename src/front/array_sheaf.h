@@ -17,6 +17,7 @@
 #include "front/array.h"
 #include "front/depot.h"
 #include "front/percpu.h"
+#include "page/buddy.h"
 
 /* ---- the generic mode does in C what <uslab/arch/...> does in a sequence; lock held ---- */
 
@@ -274,6 +275,19 @@ static always_inline bool sheaf_may_change(struct front *f, struct depot *d, uin
 void array_limit_underflow(struct front *f, struct depot *d);
 /* Some sheaves that depots have not needed for an epoch go back, if it is time; else cheap. */
 void array_limit_reap(void);
+/* Bytes that depots may hold beyond what they held at first; atomic. */
+extern unsigned long array_growth_bytes;
+void array_limit_age_slow(void);
+/*
+ * What nobody has used for long goes back, also of a program that seldom gets to the engine or to
+ * pages: some sheaves of depots, and free pages. For misses of frees that go beyond the CPU's two
+ * arrays; cheap while little waits. Context: no lock held.
+ */
+static always_inline void array_limit_age(unsigned int node)
+{
+	if (unlikely(load_relaxed(&array_growth_bytes)) || unlikely(buddy_many_wait(node)))
+		array_limit_age_slow();
+}
 /* Waits for the step of a reap that is under way. */
 void array_limit_wait(void);
 /* depot_renew(); that it had grown is forgotten. */

@@ -221,10 +221,10 @@ uintptr_t depot_exchange(struct depot *d, enum depot_kind kind, uintptr_t top);
 /* ---- limits ---- */
 
 /*
- * Has the depot, which was just found empty, overflowed in this epoch or the last one? A yes is
- * counted as an underflow. The overflows are forgotten.
+ * How many full sheaves did the depot, which was just found empty, have no space for, the last of
+ * them in this epoch or the one before? Any are counted as an underflow, and forgotten.
  */
-bool depot_underflows(struct depot *d);
+uint32_t depot_underflows(struct depot *d);
 /* A hint for that: mostly no. */
 static inline bool depot_may_underflow(const struct depot *d)
 {

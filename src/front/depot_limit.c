@@ -95,15 +95,15 @@ void depot_renew(struct depot *d, const struct depot_limits *limits, struct depo
 
 /* ---- more, less, epochs ---- */
 
-bool depot_underflows(struct depot *d)
+uint32_t depot_underflows(struct depot *d)
 {
-	bool underflows = load_relaxed(&d->overflows) &&
-			  depot_epoch() - load_relaxed(&d->overflow_at) <= 1;
+	uint32_t overflows = load_relaxed(&d->overflows);
 
 	store_relaxed(&d->overflows, 0);
-	if (underflows)
-		count_event(&d->nr_underflows);
-	return underflows;
+	if (!overflows || depot_epoch() - load_relaxed(&d->overflow_at) > 1)
+		return 0;
+	count_event(&d->nr_underflows);
+	return overflows;
 }
 
 /* Takes quota that is not used from lanes, as long as they have more than there is in all. */

@@ -13,8 +13,9 @@
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
  * Flow:       called by api/, cache/, debug/, engine/, front/array.c, front/array_exchange.c,
- *             front/array_limit.c, malloc/ and page/; calls arena.c, os_purge, and pcp.c and
- *             pcp_runs.c to drain CPUs when memory is short. fit.c and purge.c are parts of it.
+ *             front/array_limit.c, front/array_sheaf.h, malloc/ and page/; calls arena.c,
+ *             os_purge, and pcp.c and pcp_runs.c to drain CPUs when memory is short. fit.c,
+ *             purge.c and refaults.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -47,13 +48,13 @@ struct buddy_stats {
 };
 
 struct buddy_zone {
-	struct lock lock;	     /* everything below but purge_lock */
-	struct lock purge_lock;	     /* taken before lock; at most one purge of a zone at a time */
-	uint32_t orders;	     /* bit o: a list of order o is not empty */
-	uint32_t frees;		     /* blocks given back; every 64th reads the clock */
-	uint32_t clock;		     /* os_clock_ms() >> 4, as of one of the last 64 frees */
-	uint32_t aged;		     /* clock at the last search for old blocks */
-	uint32_t halved;	     /* clock when purged_lately and refaults were last halved */
+	struct lock lock;	/* everything below but purge_lock */
+	struct lock purge_lock; /* taken before lock; at most one purge of a zone at a time */
+	uint32_t orders;	/* bit o: a list of order o is not empty */
+	uint32_t frees;		/* blocks given back; every 64th reads the clock */
+	uint32_t clock;		/* os_clock_ms() >> 4, as of one of the last 64 frees */
+	uint32_t aged;		/* clock at the last search for old blocks */
+	uint32_t halved; /* clock when both below were last halved, or use came back to its peak */
 	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
 	unsigned long refaults;	     /* pages taken again soon after a purge; halves with time */
@@ -160,11 +161,11 @@ size_t buddy_trim(size_t keep_bytes);
  * taken again within some seconds after a purge. To purge a page and fault it in again costs 0.5 to
  * 2 us, so a program that frees and allocates in turns pays for its first turns and then keeps its
  * memory, if a turn takes less than delay_ms; one that frees for good, or maps memory itself, does
- * not keep it. Of a program that sleeps after its last turn nobody can take it, so pauses of more
- * than 64 ms let ZONE_SLOW_MOST pages stay at most. Never more than what was in use at the peak,
- * but, where pages were taken again within about 64 ms, by page runs within half a second, for gaps
- * between blocks (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones
- * those of page/keep.c. limit_bytes SIZE_MAX is this default.
+ * not keep it. Of a program that sleeps after its last turn nobody can take it, so turns of more
+ * than 64 ms, and 2 us for each page of the peak, let ZONE_SLOW_MOST pages stay at most. Never more
+ * than what was in use at the peak, but, where pages were taken again sooner, by page runs within
+ * half a second, for gaps between blocks (zone_dirty_limit()). Used pages include the mappings of
+ * page/large.c, dirty ones those of page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */
 extern uint32_t zone_purge_delay; /* in units of 16 ms, like zone.clock; atomic; read by tools */
@@ -182,6 +183,17 @@ static inline bool buddy_falls(void)
 
 	return unlikely(__atomic_load_n(&zone->falls_until, __ATOMIC_RELAXED)) &&
 	       buddy_falls_still(zone);
+}
+
+/*
+ * A hint, without a lock: are many free pages of the node resident? Those that nobody takes go at
+ * frees of pages (buddy_set_purge()), or in buddy_rebalance().
+ */
+#define BUDDY_MANY_WAIT (4ul << 20 >> PAGE_SHIFT)
+static inline bool buddy_many_wait(unsigned int node)
+{
+	return __atomic_load_n(&buddy_zones[node].stats.nr_dirty, __ATOMIC_RELAXED) >
+	       BUDDY_MANY_WAIT;
 }
 
 /*

@@ -3,14 +3,15 @@
  * page/purge.c - gives free pages back to the system: at once above a limit, else after a delay
  *
  * Data:       the two limits; until when merges are expected; until when the thread may purge; per
- *             zone: clock, aged, purge_after, stamps of free blocks.
+ *             zone: aged, purge_after, stamps of free blocks.
  * Invariants: while a purge has a block off its list it holds zone.purge_lock, so whoever holds
  *             that lock (fork, an allocation about to fail) finds every free block on a list.
  * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over each
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
- * Flow:       called by page/, api/, cache/ and malloc/; calls purge_blocks.c, purge_lazy.c,
- *             purge_tables.c, purge_inside.c, keep.c, os/memory/, os/process/filter.h.
+ * Flow:       called by page/, api/, cache/, front/array_limit.c and malloc/; calls purge_blocks.c,
+ *             purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c, os/memory/,
+ *             os/process/filter.h.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -46,9 +47,6 @@
 #define PURGE_OLD_ORDER 2u	   /* by age no smaller blocks are purged */
 #define PURGE_ALONE_ORDER 5u	   /* from here on blocks are purged one by one */
 
-#define LONGER 8u	 /* half-lives */
-#define SLOWER 32u	 /* likewise: two seconds */
-#define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	 /* at once, and in one search for old blocks, where there is no bound */
 #define TABLES 4	 /* chunks, and blocks, of which one purge gives the descriptors back */
 #define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
@@ -61,60 +59,15 @@
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
-uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> CLOCK_SHIFT;
+uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> ZONE_CLOCK_SHIFT;
 uint32_t zone_merges_until;
-uint32_t zone_half_life = 64 >> CLOCK_SHIFT;
 
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 {
 	store_relaxed(&zone_purge_limit,
 		      limit_bytes == SIZE_MAX ? ZONE_LIMIT_AUTO : limit_bytes >> PAGE_SHIFT);
-	store_relaxed(&zone_purge_delay, delay_ms >> CLOCK_SHIFT);
+	store_relaxed(&zone_purge_delay, delay_ms >> ZONE_CLOCK_SHIFT);
 	keep_set_limit(delay_ms > 0 ? limit_bytes : 0);
-}
-
-static unsigned long halve(unsigned long pages, uint32_t halvings)
-{
-	return halvings < 64 ? pages >> halvings : 0;
-}
-
-static uint32_t halvings_since(uint32_t since, uint32_t half_lives, uint32_t now)
-{
-	return (now - since) / (half_lives * load_relaxed(&zone_half_life));
-}
-
-/* Over longer times: for page runs, which are larger and fewer, and for what falls. */
-static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
-{
-	uint32_t halvings = halvings_since(*since, LONGER, now);
-
-	if (!halvings)
-		return;
-	*since = now;
-	*pages = halve(*pages, halvings);
-}
-
-void zone_tick_locked(struct buddy_zone *zone)
-{
-	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
-	uint32_t halvings = halvings_since(zone->halved, 1, now);
-
-	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
-	zone->has_sunk |= zone_used(zone) < zone->stats.nr_peak / 4 * 3;
-	if (!halvings)
-		return;
-	zone->halved = now;
-	zone->purged_lately = halve(zone->purged_lately, halvings);
-	zone->refaults = halve(zone->refaults, halvings);
-	halvings = halvings_since(zone->slow_since, SLOWER, now);
-	if (halvings) {
-		zone->slow_since = now;
-		zone->slow_purged = halve(zone->slow_purged, halvings);
-		zone->slow_refaults = halve(zone->slow_refaults, halvings);
-	}
-	halve_since(&zone->fit_purged, &zone->fit_halved, now);
-	halve_since(&zone->fit_refaults, &zone->fit_used, now);
-	halve_since(&zone->fallen, &zone->fallen_halved, now);
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -159,7 +112,7 @@ static bool is_late(void)
 
 void buddy_expect_merges(bool on)
 {
-	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
+	uint32_t now = (uint32_t)(os_clock_ms() >> ZONE_CLOCK_SHIFT);
 
 	store_relaxed(&zone_merges_until, on ? (now + MERGE_CLOCKS) | 1 : 0);
 }
@@ -411,14 +364,7 @@ static void release_kept(struct buddy_zone *zone)
 	lock_release(&zone->lock);
 	if (idle > limit)
 		keep_purge(MIN(idle - limit, waiting) << PAGE_SHIFT);
-	keep_release_old(load_relaxed(&zone_purge_delay) << CLOCK_SHIFT);
-}
-
-static void note_fall_locked(struct buddy_zone *zone)
-{
-	uint32_t until = zone->clock + LONGER * load_relaxed(&zone_half_life);
-
-	store_relaxed(&zone->falls_until, zone_has_fallen(zone) ? MAX(until, 1u) : 0);
+	keep_release_old(load_relaxed(&zone_purge_delay) << ZONE_CLOCK_SHIFT);
 }
 
 /* Down to where a purge goes. While use falls, all of it: nobody will take it soon. */
@@ -426,13 +372,6 @@ static unsigned long lower_limit_locked(const struct buddy_zone *zone, unsigned 
 {
 	return zone->falls_until ? 0
 				 : limit - MIN(limit / 4, end_us ? PURGE_BATCH_STEP : PURGE_BATCH);
-}
-
-bool buddy_falls_still(const struct buddy_zone *zone)
-{
-	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
-
-	return (int32_t)(load_relaxed(&zone->falls_until) - now) > 0;
 }
 
 /*
@@ -479,7 +418,7 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 		late = purge_tables_locked(zone);
 	if (!ok)
 		zone->purge_after = zone->clock + RETRY_CLOCKS;
-	note_fall_locked(zone);
+	zone_note_fall_locked(zone);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
 	pcp_runs_age((unsigned int)(zone - buddy_zones));

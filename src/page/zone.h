@@ -2,8 +2,8 @@
 /*
  * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_stats.c, page/buddy_try.c,
  * page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c, page/purge.c, page/purge_blocks.c,
- * page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c and page/realtime.c
- * share about a zone; nobody else includes it
+ * page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c, page/realtime.c and
+ * page/refaults.c share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -11,7 +11,7 @@
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
  * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of
  *             them, ranges.c knows which of them lie in a row, fit.c takes page runs out of these,
- *             purge.c decides which to purge, and when.
+ *             purge.c decides which to purge, and when; refaults.c what that came to.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -30,7 +30,8 @@
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
 
-#define CLOCK_EVERY 64u /* frees: so often one looks at the clock */
+#define ZONE_CLOCK_SHIFT 4 /* milliseconds to units of zone.clock */
+#define CLOCK_EVERY 64u	   /* frees: so often one looks at the clock */
 
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
@@ -129,8 +130,11 @@ void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned lon
 struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsigned long nr_pages);
 void zone_check_ranges(unsigned int node);
 
-/* purge.c: the clock, and purges above the limit or after the delay */
+/* refaults.c: reads the clock, and lets counts fade */
 void zone_tick_locked(struct buddy_zone *zone);
+/* After a purge. */
+void zone_note_fall_locked(struct buddy_zone *zone);
+/* purge.c: purges above the limit or after the delay */
 void zone_purge_slow(struct buddy_zone *zone);
 /* Of a zone that is over its limit: do others purge soon? */
 bool zone_purge_waits(const struct buddy_zone *zone);
@@ -232,6 +236,7 @@ static inline void zone_note_peak_locked(struct buddy_zone *zone)
 		zone->stats.nr_peak = used;
 	if (unlikely(zone->has_sunk) && used >= zone->stats.nr_peak - zone->stats.nr_peak / 8) {
 		zone->has_sunk = false;
+		zone->halved = zone->clock;
 		zone->slow_since = zone->clock;
 	}
 }

@@ -272,25 +272,53 @@ BOTH_MODES(test_late_steps)
 		    depot_count(depot_of(1), DEPOT_FULL) == 4);
 }
 
-/* All depots together get no more than what is in use, and 1 MiB while that is less. */
+/*
+ * All depots together get no more than what is in use, what has just overflowed included, and 1 MiB
+ * while that is less.
+ */
 BOTH_MODES(test_share)
 {
-	unsigned int size = PAGE_SIZE; /* a sheaf: 32 KiB of objects */
-	unsigned long used;
+	const unsigned int sheaf = CAP * PAGE_SIZE + USLAB_SHEAF_SIZE;
+	const unsigned int least = 2 + (1u << 20) / sheaf;
+	unsigned int max;
 
 	here();
-	make_of(size);
+	make_of(PAGE_SIZE);
 	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 2);
+	CHILD_CHECK(buddy_used() << PAGE_SHIFT < 1ul << 20);
+	bursts(8, 40 * CAP); /* beyond what grows there overflow six sheaves */
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == least);
 	bursts(8, OBJECTS);
-	used = buddy_used() << PAGE_SHIFT;
-	CHILD_CHECK(used < 1ul << 20);
-	CHILD_CHECK(depot_here()->max[DEPOT_FULL] ==
-		    2 + (1ul << 20) / (CAP * size + USLAB_SHEAF_SIZE));
-	CHILD_CHECK(buddy_alloc(-1, 9, false, NULL)); /* 2 MiB */
-	used = buddy_used() << PAGE_SHIFT;
-	CHILD_CHECK(used > 2ul << 20 && used < 3ul << 20);
+	max = depot_here()->max[DEPOT_FULL];
+	CHILD_CHECK(max > least);
+	CHILD_CHECK((max - 2) * sheaf <= (buddy_used() << PAGE_SHIFT) + OBJECTS / CAP * sheaf);
+	CHILD_CHECK(buddy_alloc(-1, 8, false, NULL)); /* 1 MiB */
 	bursts(8, OBJECTS);
-	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 2 + used / (CAP * size + USLAB_SHEAF_SIZE));
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] > max);
+}
+
+/* Who only exchanges arrays gives back what nobody used, as well. */
+BOTH_MODES(test_ages)
+{
+	unsigned int looks = 0;
+
+	here();
+	make_of(ONE_KIB);
+	array_limit_age(0); /* nothing waits */
+	bursts(6, OBJECTS);
+	for (unsigned int i = 0; i < 2; i++) {
+		next_epoch();
+		for (unsigned int k = 0; k < 64; k++)
+			array_limit_age(0);
+	}
+	for (; depot_count(depot_here(), DEPOT_FULL) > AT_FIRST; looks++) {
+		unsigned int flushes = fake.flushes;
+
+		CHILD_CHECK(looks < 100);
+		array_limit_age(0);
+		CHILD_CHECK(fake.flushes - flushes <= 8); /* two steps */
+	}
+	balance(0);
 }
 
 /* Objects of more than a page are fetched from their slabs. */
@@ -389,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_sheaves_are_bounded),
 		cmocka_unit_test(test_late_steps),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_drain_beside_a_reap),

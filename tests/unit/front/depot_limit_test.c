@@ -116,7 +116,7 @@ IN_CHILD(test_underflows)
 	CHILD_CHECK(depot_exchange(&depot, DEPOT_FULL, sheaf_of(CAPACITY, 1)) == 0);
 	CHILD_CHECK(depot.overflows == 2 && depot.nr_overflows == 2 && depot_may_underflow(&depot));
 	now += DEPOT_EPOCH_MS;
-	CHILD_CHECK(depot_underflows(&depot) && depot.nr_underflows == 1);
+	CHILD_CHECK(depot_underflows(&depot) == 2 && depot.nr_underflows == 1);
 	CHILD_CHECK(!depot_may_underflow(&depot) && !depot_underflows(&depot));
 	CHILD_CHECK(!depot_put(&depot, DEPOT_FULL, sheaf_of(CAPACITY, 1)));
 	now += 2 * DEPOT_EPOCH_MS;

@@ -84,9 +84,24 @@ static inline long take(unsigned int order)
 	return page ? (long)index_of(page) : -1;
 }
 
+/* A block whose bytes the test has written to. */
+static inline unsigned long take_touched(unsigned int order)
+{
+	long index = take(order);
+
+	CHILD_CHECK(index >= 0);
+	memset(page_address(page_at((unsigned long)index)), 0xa5, PAGE_SIZE << order);
+	return (unsigned long)index;
+}
+
 static inline void give(unsigned long index, unsigned int order)
 {
 	buddy_free(page_at(index), order, true);
+}
+
+static inline const struct buddy_stats *stats(void)
+{
+	return &buddy_zones[0].stats;
 }
 
 /* A number of kB from /proc/self/status, e.g. "VmData:". In bytes; 0 if there is none. */

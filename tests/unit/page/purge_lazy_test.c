@@ -9,15 +9,6 @@
 
 #define NEVER (1u << 30) /* milliseconds */
 
-static unsigned long take_touched(unsigned int order)
-{
-	long index = take(order);
-
-	CHILD_CHECK(index >= 0);
-	memset(page_address(page_at((unsigned long)index)), 0xa5, PAGE_SIZE << order);
-	return (unsigned long)index;
-}
-
 /* A zone that purges lazily whatever is freed. */
 static void start(void)
 {

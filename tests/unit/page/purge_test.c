@@ -32,20 +32,6 @@ static unsigned long resident(void)
 	return count;
 }
 
-static unsigned long take_touched(unsigned int order)
-{
-	long index = take(order);
-
-	CHILD_CHECK(index >= 0);
-	memset(page_address(page_at((unsigned long)index)), 0xa5, PAGE_SIZE << order);
-	return (unsigned long)index;
-}
-
-static const struct buddy_stats *stats(void)
-{
-	return &buddy_zones[0].stats;
-}
-
 /* Makes the zone look at the clock without making anything dirty. */
 static void tick(void)
 {
@@ -271,99 +257,6 @@ IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
 	CHILD_CHECK(stats()->nr_peak << PAGE_SHIFT < 64 * MIB);
 	CHILD_CHECK(status_bytes("VmHWM:") < (stats()->nr_peak << PAGE_SHIFT) * 33 / 32 + 8 * MIB);
 	keep_check();
-}
-
-/* 32 MiB that are used, freed, and used again after a pause. Returns pages purged in all. */
-static unsigned long purged_in_turns(unsigned int turns, unsigned int pause_ms)
-{
-	unsigned long before = stats()->nr_purged;
-	unsigned long block[64];
-
-	for (unsigned int turn = 0; turn < turns; turn++) {
-		for (unsigned int i = 0; i < 64; i++)
-			block[i] = take_touched(7);
-		for (unsigned int i = 0; i < 64; i++)
-			give(block[i], 7);
-		fake_clock_pass(pause_ms);
-	}
-	return stats()->nr_purged - before;
-}
-
-/* Who comes back within the delay keeps what he has at his peak, after the first two turns. */
-IN_CHILD(pauses_do_not_let_refaults_fade)
-{
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	CHILD_CHECK(purged_in_turns(2, 500) >= 64 * 128 - 2 * ZONE_SLACK_MIN);
-	CHILD_CHECK(purged_in_turns(10, 500) <= 10 * 64 * 128 / 8);
-	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) >= 64 * 128);
-	/* he who stays at his peak, or does not come back, has it no longer */
-	fake_clock_pass(1000);
-	for (unsigned int i = 0; i < 4; i++) { /* four searches within a delay */
-		fake_clock_pass(250);
-		buddy_rebalance();
-	}
-	CHILD_CHECK(stats()->nr_dirty == 0);
-	fake_clock_pass(60000);
-	buddy_rebalance();
-	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) == ZONE_SLACK_MIN);
-	buddy_check();
-}
-
-/* A program may sleep after its last turn, and then nobody takes what waits: so it is bounded. */
-IN_CHILD(who_comes_back_keeps_no_more_than_32_mib)
-{
-	struct buddy_zone *zone = &buddy_zones[0];
-
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	zone->stats.nr_peak = 100 * CHUNK;
-	zone->slow_refaults = 100 * CHUNK;
-	CHILD_CHECK(zone_dirty_limit(zone) == 32 * MIB >> PAGE_SHIFT);
-}
-
-/* To stay near the peak is not to come back to it. */
-IN_CHILD(refaults_fade_at_the_peak_too)
-{
-	unsigned long block;
-
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	take_touched(BUDDY_MAX_ORDER);
-	block = take_touched(4);
-	buddy_zones[0].slow_refaults = 1000;
-	for (unsigned int i = 0; i < 40; i++) {
-		give(block, 4);
-		block = take_touched(4);
-		fake_clock_pass(1000);
-		buddy_rebalance();
-	}
-	CHILD_CHECK(buddy_zones[0].slow_refaults == 0);
-}
-
-/* Refaults are forgotten after some half-lives. */
-IN_CHILD(refaults_fade)
-{
-	unsigned long block[64];
-	unsigned int i;
-
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	buddy_zones[0].stats.nr_peak = 64 * 32;
-	buddy_zones[0].refaults = 64 * 32;
-	zone_half_life = 1;
-	for (i = 0; i < 64; i++)
-		block[i] = take_touched(5);
-	fake_clock_pass(400); /* 25 half-lives */
-	for (i = 0; i < 64; i++)
-		give(block[i], 5);
-	CHILD_CHECK(buddy_zones[0].refaults == 0);
-	CHILD_CHECK(stats()->nr_dirty <= ZONE_SLACK_MIN);
-	buddy_check();
 }
 
 /* At the peak, with refaults: as many, up to a 32nd of what slabs have and 1 MiB. */
@@ -673,10 +566,6 @@ int main(void)
 		cmocka_unit_test(a_purge_with_refaults_is_not_repeated),
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
-		cmocka_unit_test(pauses_do_not_let_refaults_fade),
-		cmocka_unit_test(who_comes_back_keeps_no_more_than_32_mib),
-		cmocka_unit_test(refaults_fade_at_the_peak_too),
-		cmocka_unit_test(refaults_fade),
 		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
 		cmocka_unit_test(refaults_keep_more_of_a_small_heap),
 		cmocka_unit_test(the_default_limit_holds_the_peak),

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs/src/turns.c - a program that takes the same memory in turns, and then is done with it
+ *
+ * usage: turns BLOCKS BYTES
+ *
+ * Takes that many blocks, writes to each of their pages, and frees them all, TURNS times. Then
+ * works for SECONDS with a few small blocks.
+ * Writes "<page faults of a turn> <pages of a turn> <KiB resident after the turns> <KiB at the
+ * end>"; the faults are those of the last half of the turns.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURNS 12u
+#define SECONDS 3u
+#define PAGE 4096ul
+#define SMALL 300u
+
+static long page_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+static long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long pages = -1;
+
+	if (!file || fscanf(file, "%*d %ld", &pages) != 1) {
+		perror("turns: /proc/self/statm");
+		exit(1);
+	}
+	fclose(file);
+	return pages * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void take_turn(char **block, size_t nr, size_t bytes)
+{
+	for (size_t i = 0; i < nr; i++) {
+		block[i] = malloc(bytes);
+		if (!block[i]) {
+			perror("turns");
+			exit(1);
+		}
+		memset(block[i], 1, bytes);
+	}
+	for (size_t i = 0; i < nr; i++)
+		free(block[i]);
+}
+
+/* 100 blocks of 100 to 3100 bytes are replaced, then a pause of a millisecond. */
+static void work_on(void)
+{
+	static char *block[SMALL];
+	time_t end = time(NULL) + SECONDS + 1;
+	unsigned int at = 0;
+
+	while (time(NULL) < end) {
+		for (unsigned int i = 0; i < 100; i++, at += 7) {
+			free(block[at % SMALL]);
+			block[at % SMALL] = calloc(1, 100 + at % 3000);
+		}
+		usleep(1000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t nr = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
+	size_t bytes = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	char **block = nr && bytes ? malloc(nr * sizeof(*block)) : NULL;
+	long faults = 0;
+	long resident;
+
+	if (!block) {
+		fprintf(stderr, "usage: turns BLOCKS BYTES\n");
+		return 2;
+	}
+	for (unsigned int turn = 0; turn < TURNS; turn++) {
+		if (turn == TURNS / 2)
+			faults = page_faults();
+		take_turn(block, nr, bytes);
+	}
+	faults = (page_faults() - faults) / (long)(TURNS - TURNS / 2);
+	resident = resident_kib();
+	work_on();
+	printf("%ld %lu %ld %ld\n", faults, nr * bytes / PAGE, resident, resident_kib());
+	return 0;
+}
