@@ -61,6 +61,12 @@ static inline unsigned long index_of(const struct page *page)
 	return (unsigned long)(page - page_map.pages);
 }
 
+/* More, or (modulo 2^64) fewer, free pages are resident. buddy_many_wait() reads it without a lock. */
+static inline void add_dirty_locked(struct buddy_zone *zone, unsigned long nr_pages)
+{
+	store_relaxed(&zone->stats.nr_dirty, zone->stats.nr_dirty + nr_pages);
+}
+
 /* Puts a block on its list; nr_free and nr_dirty are the caller's. */
 static inline void put_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 			      unsigned long nr_dirty, bool tail)
@@ -161,7 +167,7 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
 	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
 	zone->stats.nr_free -= 1ul << order;
-	zone->stats.nr_dirty -= page->nr_pages;
+	add_dirty_locked(zone, -(unsigned long)page->nr_pages);
 	if (unlikely(!zone_admit_locked(zone, (1ul << order) - page->nr_pages))) {
 		zone_return_block_locked(zone, page, page->nr_pages, page->nr_pages);
 		return NULL;
@@ -197,7 +203,7 @@ static void free_block_locked(struct buddy_zone *zone, struct page *page, unsign
 
 	set_free(index, order, true);
 	zone->stats.nr_free += 1ul << order;
-	zone->stats.nr_dirty += nr_dirty;
+	add_dirty_locked(zone, nr_dirty);
 	while (order < BUDDY_MAX_ORDER && (buddy = free_buddy(index, order))) {
 		remove_locked(zone, buddy);
 		/*
@@ -231,7 +237,7 @@ static void take_block_locked(struct buddy_zone *zone, struct page *page)
 	remove_locked(zone, page);
 	set_free(index_of(page), page->order, false);
 	zone->stats.nr_free -= 1ul << page->order;
-	zone->stats.nr_dirty -= page->nr_pages;
+	add_dirty_locked(zone, -(unsigned long)page->nr_pages);
 }
 
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
