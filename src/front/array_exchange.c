@@ -229,7 +229,8 @@ static always_inline unsigned int free_in_place(struct front *f, int cpu, unsign
 	lock_acquire(&v.lane->lock);
 	n = exchange_full(f, &v, nr, p);
 	lock_release(&v.lane->lock);
-	array_limit_age(0);
+	if (n)
+		array_limit_age(0);
 	return n;
 }
 

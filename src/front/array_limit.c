@@ -17,9 +17,9 @@
  *             page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
- * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as
- * all depots together stay within what is in use, or was before these objects were freed. So a
- * program that allocates and frees in bursts soon finds its objects in the depot, and one that
+ * one. If the same depot is empty soon after (an underflow), it gets twice the space, if all depots
+ * together are then within what the program has in use, or had before these objects were freed. So
+ * a program that allocates and frees in bursts soon finds its objects in the depot, and one that
  * frees for good leaves nothing there.
  *
  * Once an epoch each depot of the lists is reaped. Sheaves that nobody took during the epoch go
@@ -40,9 +40,9 @@
 #include "page/realtime.h"
 
 /*
- * All depots together may grow by as much as is in use, in which their own objects count; see
- * raise_locked(). Peaks of programs hardly show it (docs/adr/0034). Small processes: by as much as
- * a burst of some thousand objects needs.
+ * All depots together may grow by as much as the program has in use, see program_use(). Peaks of
+ * programs hardly show it (docs/adr/0034, docs/adr/0077). Small processes: by as much as a burst of
+ * some thousand objects needs.
  */
 #define GROWTH_SHARE 1
 #define GROWTH_MIN (1ul << 20) /* bytes */
@@ -56,6 +56,8 @@
 /* Bounds of one step, in all, so of the time of the call that does it. */
 #define REAP_SHEAVES 4u /* that go back, with objects or empty */
 #define REAP_DEPOTS 16u /* that are looked at */
+
+#define RAISE_LOOKS 64u /* at depots of either list, where one gets more space */
 
 /* The clock is read by one in so many misses of a thread. */
 #define AGES_A_LOOK 16u
@@ -119,14 +121,38 @@ static struct growth *growth_of(struct front *f, struct depot *d)
 	return g;
 }
 
+/* Bytes of the objects that depots of a list hold, but for one; of no more than so many depots. */
+static unsigned long held_in(const struct list_head *list, const struct depot *but)
+{
+	unsigned long bytes = 0;
+	unsigned int looks = 0;
+	const struct list_head *pos;
+
+	for (pos = list->next; pos != list && looks < RAISE_LOOKS; pos = pos->next, looks++) {
+		const struct growth *g = list_entry(pos, struct growth, list);
+
+		if (g->depot != but)
+			bytes += depot_objects(g->depot) * g->front->engine->size;
+	}
+	return bytes;
+}
+
 /*
- * Twice the space, or what is left of the share. The objects of the sheaves that overflowed are in
- * use no more, but were a moment ago, and are about to be again.
+ * Bytes that the program has in use when all objects of d are. Those that overflowed lately are in
+ * use no more, but were a moment ago, and are about to be again. What other depots hold is not.
  */
+static unsigned long program_use(struct front *f, struct depot *d, uint32_t overflows)
+{
+	unsigned long used = buddy_used() << PAGE_SHIFT;
+	unsigned long others = held_in(&due, d) + held_in(&done, d);
+
+	return used - MIN(used, others) + overflows * sheaf_bytes(f, d);
+}
+
+/* Twice the space, or what is left of the share. */
 static void raise_locked(struct front *f, struct depot *d, uint32_t overflows)
 {
-	unsigned long used = (buddy_used() << PAGE_SHIFT) + overflows * sheaf_bytes(f, d);
-	unsigned long most = MAX(used / GROWTH_SHARE, GROWTH_MIN);
+	unsigned long most = MAX(program_use(f, d, overflows) / GROWTH_SHARE, GROWTH_MIN);
 	unsigned long left = most > array_growth_bytes ? most - array_growth_bytes : 0;
 	uint32_t more = (uint32_t)MIN(MAX(d->max[DEPOT_FULL], 1u), left / sheaf_bytes(f, d));
 
@@ -252,13 +278,17 @@ noinline void array_limit_age_slow(void)
 	static uint32_t aged_at; /* epoch */
 	uint32_t now;
 
-	if (load_relaxed(&is_due))
+	if (realtime_is_on())
+		return;
+	if (load_relaxed(&is_due)) {
 		reap_some();
+		return;
+	}
 	if (++ages % AGES_A_LOOK)
 		return;
 	array_limit_reap();
 	now = depot_epoch();
-	if (load_relaxed(&aged_at) == now || realtime_is_on())
+	if (load_relaxed(&aged_at) == now)
 		return;
 	store_relaxed(&aged_at, now); /* if two threads do it, no harm is done */
 	buddy_rebalance();

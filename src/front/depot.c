@@ -158,9 +158,13 @@ static inline bool fits(const struct depot_lane *lane, unsigned int capacity)
 /* Several threads at a time may lose some of the counts. */
 static void overflow(struct depot *d)
 {
+	uint32_t now = depot_epoch();
+
+	if (now - load_relaxed(&d->overflow_at) > 1) /* those of before are no hint any more */
+		store_relaxed(&d->overflows, 0);
 	count_event(&d->overflows);
 	count_event(&d->nr_overflows);
-	store_relaxed(&d->overflow_at, depot_epoch());
+	store_relaxed(&d->overflow_at, now);
 }
 
 /* Has the lane space for a sheaf that fits? */

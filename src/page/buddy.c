@@ -61,7 +61,7 @@ static inline unsigned long index_of(const struct page *page)
 	return (unsigned long)(page - page_map.pages);
 }
 
-/* More, or (modulo 2^64) fewer, free pages are resident. buddy_many_wait() reads it without a lock. */
+/* More, or (modulo 2^64) fewer, free pages are resident; read without the lock, too. */
 static inline void add_dirty_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
 	store_relaxed(&zone->stats.nr_dirty, zone->stats.nr_dirty + nr_pages);

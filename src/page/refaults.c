@@ -20,7 +20,7 @@
 #define SLOWER 32u /* likewise: two seconds */
 
 #define CLOCK_PAGES 8192ul /* are purged and faulted in again in a unit of zone.clock, 2 us each */
-#define CLOCKS_MOST 60ul   /* about a second */
+#define CLOCKS_MOST 24ul   /* 384 ms: who pauses for longer gives most of it back */
 
 uint32_t zone_half_life = 64 >> ZONE_CLOCK_SHIFT;
 
@@ -48,28 +48,31 @@ static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
 }
 
 /*
- * To purge a large heap and to fault it in again takes longer than a half-life. So it is longer for
- * those: else a program in turns would be slow because it faults, and fault because it is slow.
+ * To purge many pages and to fault them in again takes longer than a half-life. So it is longer
+ * then: else a program in turns would be slow because it faults, and fault because it is slow.
  */
 static uint32_t half_life(const struct buddy_zone *zone)
 {
-	unsigned long clocks = MIN(zone->stats.nr_peak / CLOCK_PAGES, CLOCKS_MOST);
+	unsigned long pages = MIN(zone->refaults + zone->purged_lately, zone->stats.nr_peak);
 
-	return load_relaxed(&zone_half_life) + (uint32_t)clocks;
+	return load_relaxed(&zone_half_life) + (uint32_t)MIN(pages / CLOCK_PAGES, CLOCKS_MOST);
 }
 
 void zone_tick_locked(struct buddy_zone *zone)
 {
 	uint32_t now = (uint32_t)(os_clock_ms() >> ZONE_CLOCK_SHIFT);
-	uint32_t halvings = (now - zone->halved) / half_life(zone);
+	uint32_t halvings;
 
-	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
 	zone->has_sunk |= zone_used(zone) < zone->stats.nr_peak / 4 * 3;
-	if (!halvings)
+	if (now == zone->clock)
 		return;
-	zone->halved = now;
-	zone->purged_lately = halve(zone->purged_lately, halvings);
-	zone->refaults = halve(zone->refaults, halvings);
+	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
+	halvings = (now - zone->halved) / half_life(zone);
+	if (halvings) {
+		zone->halved = now;
+		zone->purged_lately = halve(zone->purged_lately, halvings);
+		zone->refaults = halve(zone->refaults, halvings);
+	}
 	halvings = halvings_since(zone->slow_since, SLOWER, now);
 	if (halvings) {
 		zone->slow_since = now;

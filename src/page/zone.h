@@ -360,7 +360,7 @@ static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long
 	zone_note_rise_locked(zone, nr_pages);
 
 	zone->purged_lately -= again;
-	zone->refaults += again;
+	zone->refaults = MIN(zone->refaults + again, 2 * zone->stats.nr_peak);
 	zone->slow_purged -= slow;
 	zone->slow_refaults = MIN(zone->slow_refaults + slow, zone->stats.nr_peak);
 }

@@ -2,23 +2,25 @@
 /*
  * programs/src/turns.c - a program that takes the same memory in turns, and then is done with it
  *
- * usage: turns BLOCKS BYTES
+ * usage: turns BLOCKS BYTES [SIZES]
  *
- * Takes that many blocks, writes to each of their pages, and frees them all, TURNS times. Then
- * works for SECONDS with a few small blocks.
+ * Takes that many blocks, writes all of their bytes, and frees them all, TURNS times; with SIZES
+ * then likewise as many bytes in blocks of 64 bytes more, that many times. Then works for SECONDS
+ * with a few small blocks.
  * Writes "<page faults of a turn> <pages of a turn> <KiB resident after the turns> <KiB at the
- * end>"; the faults are those of the last half of the turns.
+ * end> <KiB at the peak>"; the faults are those of the last half of the first turns.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define TURNS 12u
-#define SECONDS 3u
+#define TURNS 20u
+#define SECONDS 3u /* at least */
 #define PAGE 4096ul
 #define SMALL 300u
 
@@ -28,6 +30,14 @@ static long page_faults(void)
 
 	getrusage(RUSAGE_SELF, &usage);
 	return usage.ru_minflt;
+}
+
+static long peak_kib(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
 }
 
 static long resident_kib(void)
@@ -41,6 +51,15 @@ static long resident_kib(void)
 	}
 	fclose(file);
 	return pages * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Not the allocator's, for which there is next to nothing else in use. NULL: no memory. */
+static char **table_of(size_t nr)
+{
+	void *p = mmap(NULL, nr * sizeof(char *), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static void take_turn(char **block, size_t nr, size_t bytes)
@@ -75,14 +94,15 @@ static void work_on(void)
 
 int main(int argc, char **argv)
 {
-	size_t nr = argc == 3 ? strtoul(argv[1], NULL, 10) : 0;
-	size_t bytes = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	char **block = nr && bytes ? malloc(nr * sizeof(*block)) : NULL;
+	size_t nr = argc >= 3 ? strtoul(argv[1], NULL, 10) : 0;
+	size_t bytes = argc >= 3 ? strtoul(argv[2], NULL, 10) : 0;
+	size_t sizes = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+	char **block = nr && bytes ? table_of(nr) : NULL;
 	long faults = 0;
 	long resident;
 
 	if (!block) {
-		fprintf(stderr, "usage: turns BLOCKS BYTES\n");
+		fprintf(stderr, "usage: turns BLOCKS BYTES [SIZES]\n");
 		return 2;
 	}
 	for (unsigned int turn = 0; turn < TURNS; turn++) {
@@ -91,8 +111,12 @@ int main(int argc, char **argv)
 		take_turn(block, nr, bytes);
 	}
 	faults = (page_faults() - faults) / (long)(TURNS - TURNS / 2);
+	for (size_t i = 1; i < sizes; i++)
+		for (unsigned int turn = 0; turn < TURNS; turn++)
+			take_turn(block, nr * bytes / (bytes + 64 * i), bytes + 64 * i);
 	resident = resident_kib();
 	work_on();
-	printf("%ld %lu %ld %ld\n", faults, nr * bytes / PAGE, resident, resident_kib());
+	printf("%ld %lu %ld %ld %ld\n", faults, nr * bytes / PAGE, resident, resident_kib(),
+	       peak_kib());
 	return 0;
 }
