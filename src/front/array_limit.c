@@ -5,7 +5,7 @@
  * Why:        docs/adr/0034, docs/adr/0077.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done; the bytes
- *             that all of them may hold beyond what they held at first.
+ *             that all of them may hold beyond what they held at first; hints for misses.
  * Invariants: array_growth_bytes is the sum, over both lists, of what max is above base times the
  *             bytes that a full sheaf is counted with. A depot of a front that is destroyed is on
  *             none.

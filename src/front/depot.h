@@ -90,9 +90,10 @@ struct depot {
 	/* front/array_limit.c: max follows what the program does; all atomic */
 	uint32_t base[DEPOT_KINDS]
 		__attribute__((aligned(CACHE_LINE))); /* max at first, and least */
-	uint32_t overflows;    /* full sheaves it had no space for, since it was empty, or lately */
-	uint32_t overflow_at;  /* epoch of the last overflow */
-	uint32_t nr_overflows; /* since start */
+	/* full sheaves that it had no space for: since it was empty, or an epoch passed without */
+	uint32_t overflows;
+	uint32_t overflow_at;	/* epoch of the last overflow */
+	uint32_t nr_overflows;	/* since start */
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
 	uint32_t nr_moves;	/* from lane to lane; counted within both locks */
 

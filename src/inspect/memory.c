@@ -23,7 +23,6 @@
 #include "inspect/internal.h"
 
 #define MAX_READS 4096u
-#define CLOCK_SHIFT 4 /* milliseconds to units of struct page.stamp */
 
 BUILD_ASSERT(MEMORY_PIECE * sizeof(struct page) <= SNAPSHOT_BUFFER);
 
@@ -290,12 +289,12 @@ static void read_clocks(struct memory *m)
 	struct snapshot *s = m->s;
 	struct buddy_zone zone;
 
-	m->delay = BUDDY_PURGE_DELAY_MS >> CLOCK_SHIFT;
+	m->delay = BUDDY_PURGE_DELAY_MS >> BUDDY_CLOCK_SHIFT;
 	if (s->root.purge_delay)
 		snapshot_read(s, s->root.purge_delay, &m->delay, sizeof(m->delay));
 	for (unsigned int node = 0; node < MIN(s->totals.nodes, SNAPSHOT_MAX_NODES); node++) {
 		if (!s->reader->still)
-			m->clock[node] = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
+			m->clock[node] = (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT);
 		else if (s->root.zones &&
 			 snapshot_read(s, s->root.zones + node * sizeof(zone), &zone, sizeof(zone)))
 			m->clock[node] = zone.clock;

@@ -59,14 +59,14 @@
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
-uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> ZONE_CLOCK_SHIFT;
+uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> BUDDY_CLOCK_SHIFT;
 uint32_t zone_merges_until;
 
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 {
 	store_relaxed(&zone_purge_limit,
 		      limit_bytes == SIZE_MAX ? ZONE_LIMIT_AUTO : limit_bytes >> PAGE_SHIFT);
-	store_relaxed(&zone_purge_delay, delay_ms >> ZONE_CLOCK_SHIFT);
+	store_relaxed(&zone_purge_delay, delay_ms >> BUDDY_CLOCK_SHIFT);
 	keep_set_limit(delay_ms > 0 ? limit_bytes : 0);
 }
 
@@ -112,7 +112,7 @@ static bool is_late(void)
 
 void buddy_expect_merges(bool on)
 {
-	uint32_t now = (uint32_t)(os_clock_ms() >> ZONE_CLOCK_SHIFT);
+	uint32_t now = (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT);
 
 	store_relaxed(&zone_merges_until, on ? (now + MERGE_CLOCKS) | 1 : 0);
 }
@@ -364,7 +364,7 @@ static void release_kept(struct buddy_zone *zone)
 	lock_release(&zone->lock);
 	if (idle > limit)
 		keep_purge(MIN(idle - limit, waiting) << PAGE_SHIFT);
-	keep_release_old(load_relaxed(&zone_purge_delay) << ZONE_CLOCK_SHIFT);
+	keep_release_old(load_relaxed(&zone_purge_delay) << BUDDY_CLOCK_SHIFT);
 }
 
 /* Down to where a purge goes. While use falls, all of it: nobody will take it soon. */

@@ -22,7 +22,7 @@
 #define CLOCK_PAGES 8192ul /* are purged and faulted in again in a unit of zone.clock, 2 us each */
 #define CLOCKS_MOST 24ul   /* 384 ms: who pauses for longer gives most of it back */
 
-uint32_t zone_half_life = 64 >> ZONE_CLOCK_SHIFT;
+uint32_t zone_half_life = 64 >> BUDDY_CLOCK_SHIFT;
 
 /* ---- counts ---- */
 
@@ -60,7 +60,7 @@ static uint32_t half_life(const struct buddy_zone *zone)
 
 void zone_tick_locked(struct buddy_zone *zone)
 {
-	uint32_t now = (uint32_t)(os_clock_ms() >> ZONE_CLOCK_SHIFT);
+	uint32_t now = (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT);
 	uint32_t halvings;
 
 	zone->has_sunk |= zone_used(zone) < zone->stats.nr_peak / 4 * 3;
@@ -95,7 +95,7 @@ void zone_note_fall_locked(struct buddy_zone *zone)
 
 bool buddy_falls_still(const struct buddy_zone *zone)
 {
-	uint32_t now = (uint32_t)(os_clock_ms() >> ZONE_CLOCK_SHIFT);
+	uint32_t now = (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT);
 
 	return (int32_t)(load_relaxed(&zone->falls_until) - now) > 0;
 }

@@ -30,8 +30,7 @@
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
 
-#define ZONE_CLOCK_SHIFT 4 /* milliseconds to units of zone.clock */
-#define CLOCK_EVERY 64u	   /* frees: so often one looks at the clock */
+#define CLOCK_EVERY 64u /* frees: so often one looks at the clock */
 
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
