@@ -142,7 +142,7 @@ static always_inline unsigned int exchange_empty(struct front *f, const struct v
 
 	if (!lane_allows(v, DEPOT_FULL))
 		return 0;
-	rest = top = pop(v->depot, v->lane, DEPOT_FULL);
+	rest = top = pop(v->lane, DEPOT_FULL);
 	if (sheaf_is_one(nr))
 		sheaf_prefetch(top);
 	if (likely(!sheaf_may_change(f, v->depot, top, v->cpu))) {
@@ -199,7 +199,7 @@ static always_inline unsigned int exchange_full(struct front *f, const struct vi
 
 	if (!lane_allows(v, DEPOT_EMPTY))
 		return 0;
-	top = pop(v->depot, v->lane, DEPOT_EMPTY);
+	top = pop(v->lane, DEPOT_EMPTY);
 	if (sheaf_is_one(nr))
 		sheaf_prefetch(top);
 	more = sheaf_give(top, nr, p);

@@ -85,14 +85,15 @@ static inline struct depot_lane *made_lane(struct depot *d)
 static inline bool may_get(const struct depot *d, const struct depot_lane *lane,
 			   enum depot_kind kind)
 {
-	return load_relaxed(&lane->stack[kind].nr) || rich_others(d, lane, kind);
+	return load_relaxed(&lane->stack[kind].nr) || rich_others(d, lane, kind) ||
+	       is_at_limit(d, kind);
 }
 
 /* 0: none. */
 static always_inline uintptr_t get_locked(struct depot *d, struct depot_lane *lane,
 					  enum depot_kind kind)
 {
-	return lane->stack[kind].nr || depot_move_to(d, lane, kind) ? pop(d, lane, kind) : 0;
+	return lane->stack[kind].nr || depot_move_to(d, lane, kind) ? pop(lane, kind) : 0;
 }
 
 /*
@@ -105,12 +106,22 @@ static inline bool is_spread(const struct depot *d, enum depot_kind kind)
 	       depot_count(d, kind) >= load_relaxed(&d->max[kind]) / 2 + 1;
 }
 
-/* Of another lane. It is soon put into this one, as if it had moved. */
+/* Of the first lane behind that has some for others. 0: there is none. */
 static uintptr_t take_behind(struct depot *d, const struct depot_lane *lane, enum depot_kind kind)
 {
-	uintptr_t top = depot_take_from(d, (unsigned int)(lane - d->lanes) + 1, kind);
+	uintptr_t top = 0;
 
-	if (top)
+	for (unsigned int i = 1; i < d->nr_lanes && !top; i++) {
+		struct depot_lane *other = lane_behind(d, lane, i);
+
+		if (!load_relaxed(&other->stack[kind].nr) || !lane_gives(d, other, kind))
+			continue;
+		lock_acquire(&other->lock);
+		if (other->stack[kind].nr)
+			top = pop(other, kind);
+		lock_release(&other->lock);
+	}
+	if (top) /* it is soon put into this one, as if it had moved */
 		fetch_add(&d->nr_moves, 1);
 	return top;
 }
@@ -122,8 +133,10 @@ uintptr_t depot_get(struct depot *d, enum depot_kind kind)
 
 	if (!lane)
 		return 0;
-	if (!may_get(d, lane, kind))
-		return is_spread(d, kind) ? take_behind(d, lane, kind) : 0;
+	if (!may_get(d, lane, kind)) {
+		top = depot_take_unused(d, lane, kind);
+		return !top && is_spread(d, kind) ? take_behind(d, lane, kind) : top;
+	}
 	lock_acquire(&lane->lock);
 	top = get_locked(d, lane, kind);
 	lock_release(&lane->lock);
@@ -248,7 +261,8 @@ static void check_stack(const struct depot_lane *lane, enum depot_kind kind)
 		CHECK(++nr <= stack->nr);
 	}
 	CHECK(nr == stack->nr && stack->low <= nr && nr <= stack->quota);
-	CHECK(kind == DEPOT_EMPTY || (objects == lane->nr_objects && nr <= stack->high));
+	CHECK(nr <= high_of(stack));
+	CHECK(kind == DEPOT_EMPTY || objects == lane->nr_objects);
 }
 
 void depot_check(struct depot *d)

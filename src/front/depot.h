@@ -5,7 +5,7 @@
  * Data:       per cache and node some lanes, one for each CPU number modulo how many there are: a
  *             stack of sheaves with objects, and one of empty ones. There are none until the first
  *             sheaf comes.
- * Invariants: of each stack low <= nr <= quota, of those with objects nr <= high; the quotas and
+ * Invariants: of each stack low <= nr <= quota, and nr <= high; the quotas and
  *             what is left are max. All sheaves of a lane have its capacity, the depot's but while
  *             that changes; entry 0 of a sheaf in a lane links to the next one; a sheaf is referred
  *             to by the address of its top entry, so that the reference carries the count. Checked
@@ -21,7 +21,8 @@
  *
  * A CPU puts sheaves into its own lane and takes them out of it, so lock, counts and links stay in
  * its own caches. When its lane has none, it moves all that another lane has, if that is enough to
- * be worth the way (depot.batch), else it goes without (docs/adr/0073).
+ * be worth the way (depot.batch) and that lane's own CPU does not take them again; else it goes
+ * without (docs/adr/0073, docs/adr/0078).
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -55,12 +56,15 @@ enum depot_kind {
 	DEPOT_KINDS,
 };
 
+#define DEPOT_HIGH_MOST UINT16_MAX
+
 struct depot_stack {
 	uintptr_t top;	/* of the newest sheaf, 0: none; atomic */
 	uint32_t nr;	/* sheaves; atomic */
 	uint32_t low;	/* the fewest since the epoch began; atomic */
-	uint32_t high;	/* the most; of those with objects */
 	uint32_t quota; /* how many it may have without a look at others; atomic */
+	uint16_t high;	/* the most; DEPOT_HIGH_MOST: or more; atomic */
+	uint16_t puts;	/* how many came lately, see lane_gives(); atomic */
 };
 
 /*
@@ -70,7 +74,8 @@ struct depot_stack {
 struct depot_lane {
 	struct lock lock;
 	uint16_t capacity;   /* of each of its sheaves; others are refused */
-	uint16_t bit;	     /* in depot.rich; const */
+	uint8_t bit;	     /* in depot.rich; const */
+	uint8_t told;	     /* of which kinds that is set, a bit each */
 	uint32_t nr_objects; /* in the sheaves with objects; atomic */
 	struct depot_stack stack[DEPOT_KINDS];
 } __attribute__((aligned(CACHE_LINE)));
@@ -83,7 +88,7 @@ struct depot {
 	uint32_t max[DEPOT_KINDS];
 	int32_t left[DEPOT_KINDS];  /* of max, in no lane's quota; atomic */
 	uint32_t batch;		    /* a lane with so many sheaves has some for others */
-	uint32_t rich[DEPOT_KINDS]; /* lanes with so many, a bit each; atomic, a hint */
+	uint32_t rich[DEPOT_KINDS]; /* lanes that had so many, a bit each; atomic, a hint */
 	struct lock lock;
 	struct growth *growth; /* NULL: limits are as they were at first */
 

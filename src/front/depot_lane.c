@@ -26,7 +26,7 @@ cold noinline struct depot_lane *depot_make_lanes(struct depot *d)
 		for (unsigned int i = 0; i < d->nr_lanes; i++) {
 			lock_init(&lanes[i].lock, RANK_LANE);
 			lanes[i].capacity = (uint16_t)d->capacity;
-			lanes[i].bit = (uint16_t)(1u << i);
+			lanes[i].bit = (uint8_t)(1u << i);
 		}
 		store_release(&d->lanes, lanes); /* pairs with lanes_of() */
 		unused = NULL;
@@ -47,36 +47,61 @@ uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind k
 
 		lock_acquire(&lane->lock);
 		if (lane->stack[kind].nr)
-			top = pop(d, lane, kind);
+			top = pop(lane, kind);
 		lock_release(&lane->lock);
 	}
 	return top;
 }
 
-/* The i-th lane behind this one, and around. */
-static inline struct depot_lane *lane_behind(const struct depot *d, const struct depot_lane *lane,
-					     unsigned int i)
+/* Puts of some bursts are remembered: of so many for each sheaf that there is, of both kinds. */
+#define PUTS_A_SHEAF 8u
+#define PUTS_LEAST 64u
+
+noinline void depot_halve_puts(struct depot_lane *lane)
 {
-	return &d->lanes[((unsigned int)(lane - d->lanes) + i) & (d->nr_lanes - 1)];
+	struct depot_stack *stack = lane->stack;
+	uint32_t nr = stack[DEPOT_FULL].nr + stack[DEPOT_EMPTY].nr;
+	uint32_t most = MIN(MAX(nr * PUTS_A_SHEAF, PUTS_LEAST), PUTS_MOST);
+
+	if (stack[DEPOT_FULL].puts + stack[DEPOT_EMPTY].puts < most)
+		return;
+	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++)
+		store_relaxed(&stack[kind].puts, (uint16_t)(stack[kind].puts / 2));
 }
 
-/* All that the other lane has; this one has none. Both locks are held. */
-static bool move_locked(struct depot_lane *lane, struct depot_lane *other, enum depot_kind kind)
+noinline void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+{
+	if (!lane_gives(d, lane, kind))
+		return;
+	lane->told |= (uint8_t)(1u << kind);
+	__atomic_fetch_or(&d->rich[kind], lane->bit, __ATOMIC_RELAXED);
+}
+
+/*
+ * All that the other lane has, if that is enough; this one has none. Both locks are held. any: also
+ * what its own CPU takes again.
+ */
+static bool move_locked(const struct depot *d, struct depot_lane *lane, struct depot_lane *other,
+			enum depot_kind kind, bool any)
 {
 	struct depot_stack *from = &other->stack[kind];
 	struct depot_stack *to = &lane->stack[kind];
 	uint32_t nr = from->nr;
 
-	if (!nr || other->capacity != lane->capacity)
+	/* it told that before its own CPU took some */
+	if (nr < load_relaxed(&d->batch) || (!any && !lane_gives(d, other, kind)))
+		return false;
+	if (other->capacity != lane->capacity)
 		return false;
 	store_relaxed(&to->top, from->top);
 	store_relaxed(&to->nr, nr);
 	store_relaxed(&to->quota, to->quota + nr);
 	store_relaxed(&from->quota, from->quota - nr);
 	forget_sheaves(from);
+	raise_high(to);
+	count_puts(to, nr); /* whoever needs them next may have them */
+	store_relaxed(&from->high, 0);
 	if (kind == DEPOT_FULL) {
-		to->high = MAX(to->high, from->high);
-		from->high = 0;
 		store_relaxed(&lane->nr_objects, other->nr_objects);
 		store_relaxed(&other->nr_objects, 0);
 	}
@@ -90,21 +115,55 @@ static bool move_locked(struct depot_lane *lane, struct depot_lane *other, enum 
 noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
 {
 	uint32_t bits = rich_others(d, lane, kind);
+	bool any = !bits && is_at_limit(d, kind);
 	bool moved = false;
 
+	if (any)
+		bits = (1u << (d->nr_lanes - 1)) - 1;
 	for (; bits && !moved; bits &= bits - 1) {
 		struct depot_lane *other =
 			lane_behind(d, lane, 1 + (unsigned int)__builtin_ctz(bits));
 
-		if (!lock_try_beside(&other->lock))
+		if ((any && load_relaxed(&other->stack[kind].nr) < load_relaxed(&d->batch)) ||
+		    !lock_try_beside(&other->lock))
 			continue;
-		moved = move_locked(lane, other, kind);
+		moved = move_locked(d, lane, other, kind, any);
 		fetch_add(&d->nr_moves, 1); /* in both locks: depot_take() */
-		update_rich(d, lane, kind); /* before who waits for the other lane finds it empty */
-		update_rich(d, other, kind);
+		if (moved)		    /* before who waits for the other lane finds it empty */
+			tell_if_rich(d, lane, kind);
+		forget_rich(d, other, kind);
 		lock_leave_inside(&other->lock);
 	}
 	return moved;
+}
+
+/* One that its own CPU has not used in this epoch. */
+static uintptr_t take_unused(struct depot_lane *other, enum depot_kind kind)
+{
+	struct depot_stack *from = &other->stack[kind];
+	uintptr_t top = 0;
+
+	if (!load_relaxed(&from->low))
+		return 0;
+	lock_acquire(&other->lock);
+	if (from->low) {
+		store_relaxed(&from->low, from->low - 1);
+		top = pop(other, kind);
+	}
+	lock_release(&other->lock);
+	return top;
+}
+
+noinline uintptr_t depot_take_unused(struct depot *d, const struct depot_lane *lane,
+				     enum depot_kind kind)
+{
+	uintptr_t top = 0;
+
+	for (unsigned int i = 1; i < d->nr_lanes && !top; i++)
+		top = take_unused(lane_behind(d, lane, i), kind);
+	if (top) /* it is soon put into this one, as if it had moved */
+		fetch_add(&d->nr_moves, 1);
+	return top;
 }
 
 /*

@@ -41,9 +41,30 @@ static inline struct depot_lane *own_lane(const struct depot *d)
 	return lanes ? lanes + lane_here(d) : NULL;
 }
 
+/* The i-th lane behind this one, and around. */
+static inline struct depot_lane *lane_behind(const struct depot *d, const struct depot_lane *lane,
+					     unsigned int i)
+{
+	return &d->lanes[((unsigned int)(lane - d->lanes) + i) & (d->nr_lanes - 1)];
+}
+
 static inline bool has_spare_quota(const struct depot_stack *stack)
 {
 	return load_relaxed(&stack->quota) > load_relaxed(&stack->nr);
+}
+
+/* The most sheaves that it had since the epoch began, nr at least. */
+static inline uint32_t high_of(const struct depot_stack *stack)
+{
+	uint32_t high = load_relaxed(&stack->high);
+
+	return unlikely(high == DEPOT_HIGH_MOST) ? load_relaxed(&stack->quota) : high;
+}
+
+static always_inline void raise_high(struct depot_stack *stack)
+{
+	if (unlikely(stack->nr > stack->high))
+		store_relaxed(&stack->high, (uint16_t)MIN(stack->nr, (uint32_t)DEPOT_HIGH_MOST));
 }
 
 /* Its quota stays. */
@@ -60,18 +81,64 @@ static inline unsigned int objects_in(const struct depot_lane *lane, uintptr_t t
 	return sheaf_count_at(top, lane->capacity);
 }
 
-/* Keeps the lane's bit as its number of sheaves is. */
-static always_inline void update_rich(struct depot *d, const struct depot_lane *lane,
-				      enum depot_kind kind)
-{
-	bool is_rich = lane->stack[kind].nr >= load_relaxed(&d->batch);
+/* ---- what a lane gives to others: hints, written under its lock ---- */
 
-	if (likely(is_rich == !!(load_relaxed(&d->rich[kind]) & lane->bit)))
-		return;
-	if (is_rich)
-		__atomic_fetch_or(&d->rich[kind], lane->bit, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_and(&d->rich[kind], ~(uint32_t)lane->bit, __ATOMIC_RELAXED);
+#define PUTS_MOST 60000u
+#define PUTS_LOOK 16u
+
+/* depot_lane.c */
+void depot_halve_puts(struct depot_lane *lane);
+void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum depot_kind kind);
+
+static always_inline void count_put(struct depot_lane *lane, enum depot_kind kind)
+{
+	struct depot_stack *stack = &lane->stack[kind];
+
+	store_relaxed(&stack->puts, (uint16_t)(stack->puts + 1));
+	if (unlikely(!(stack->puts % PUTS_LOOK)))
+		depot_halve_puts(lane);
+}
+
+/* They come from another lane. */
+static inline void count_puts(struct depot_stack *stack, uint32_t nr)
+{
+	store_relaxed(&stack->puts, (uint16_t)MIN(stack->puts + nr, PUTS_MOST));
+}
+
+/* So many times what the depot may hold at first a lane keeps for its own CPU: 1 MiB of objects. */
+#define LANE_KEEPS 32u
+
+/*
+ * A CPU that only frees puts sheaves with objects there, and one that only allocates empty ones:
+ * these are for others. What a CPU both frees and allocates, in bursts, it takes again itself, and
+ * who took it meanwhile would have to bring it back; so others may have that only of lanes which
+ * have much.
+ */
+static inline bool lane_gives(const struct depot *d, const struct depot_lane *lane,
+			      enum depot_kind kind)
+{
+	const struct depot_stack *stack = &lane->stack[kind];
+
+	return load_relaxed(&lane->stack[!kind].puts) * 2 < load_relaxed(&stack->puts) ||
+	       load_relaxed(&stack->nr) > LANE_KEEPS * load_relaxed(&d->base[kind]);
+}
+
+/*
+ * The lane's bit, if it has some for others. Only who looks for some and finds fewer clears it
+ * (depot_move_to()): a lane that is filled and emptied in turn would change a word which all CPUs
+ * read, each time.
+ */
+static always_inline void tell_if_rich(struct depot *d, struct depot_lane *lane,
+				       enum depot_kind kind)
+{
+	if (unlikely(!(lane->told & 1u << kind)) && lane->stack[kind].nr >= load_relaxed(&d->batch))
+		depot_tell_slow(d, lane, kind);
+}
+
+static inline void forget_rich(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+{
+	lane->told &= (uint8_t) ~(1u << kind);
+	__atomic_fetch_and(&d->rich[kind], ~(uint32_t)lane->bit, __ATOMIC_RELAXED);
 }
 
 /* It has quota for it. */
@@ -83,15 +150,15 @@ static always_inline void push(struct depot *d, struct depot_lane *lane, enum de
 	sheaf_base(top)[0] = (void *)stack->top;
 	store_relaxed(&stack->top, top);
 	store_relaxed(&stack->nr, stack->nr + 1);
-	if (kind == DEPOT_FULL) {
-		stack->high = MAX(stack->high, stack->nr);
+	raise_high(stack);
+	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects + objects_in(lane, top));
-	}
-	update_rich(d, lane, kind);
+	count_put(lane, kind);
+	tell_if_rich(d, lane, kind);
 }
 
 /* There is one. */
-static always_inline uintptr_t pop(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+static always_inline uintptr_t pop(struct depot_lane *lane, enum depot_kind kind)
 {
 	struct depot_stack *stack = &lane->stack[kind];
 	uintptr_t top = stack->top;
@@ -105,7 +172,6 @@ static always_inline uintptr_t pop(struct depot *d, struct depot_lane *lane, enu
 	store_relaxed(&stack->low, MIN(stack->low, stack->nr));
 	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects - objects_in(lane, top));
-	update_rich(d, lane, kind);
 	return top;
 }
 
@@ -120,6 +186,15 @@ static inline uint32_t rich_others(const struct depot *d, const struct depot_lan
 	return (bits | bits << d->nr_lanes) >> (lane - d->lanes + 1) & ((1u << d->nr_lanes) - 1);
 }
 
+/*
+ * There is no space for more sheaves with objects. Then CPUs share those that there are, and else
+ * each is to have its own.
+ */
+static inline bool is_at_limit(const struct depot *d, enum depot_kind kind)
+{
+	return kind == DEPOT_FULL && !depot_has_room(d);
+}
+
 /* ---- depot_lane.c ---- */
 
 /* Lanes, for the first sheaf that comes. NULL: out of memory. */
@@ -131,6 +206,8 @@ uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind k
  * false: none has enough for others, or their locks are not free.
  */
 bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind);
+/* A sheaf that no CPU has used in this epoch, of another lane; 0: there is none. */
+uintptr_t depot_take_unused(struct depot *d, const struct depot_lane *lane, enum depot_kind kind);
 /* All of its quota is used: it gets more. false: there is none, or others' locks are not free. */
 bool depot_more_quota(struct depot *d, struct depot_lane *lane, enum depot_kind kind);
 

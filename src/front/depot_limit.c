@@ -63,10 +63,10 @@ static void renew_lane(struct depot *d, struct depot_lane *lane, uint32_t capaci
 
 		old->stack[kind] = *stack;
 		forget_sheaves(stack);
-		stack->high = 0;
+		store_relaxed(&stack->high, 0);
 		fetch_add(&d->left[kind], (int32_t)stack->quota);
 		store_relaxed(&stack->quota, 0);
-		update_rich(d, lane, kind);
+		forget_rich(d, lane, kind);
 	}
 	store_relaxed(&lane->nr_objects, 0);
 	lane->capacity = (uint16_t)capacity;
@@ -200,12 +200,13 @@ struct depot_surplus depot_next_epoch(struct depot *d)
 		lock_acquire(&lane->lock);
 		last.full += lane->stack[DEPOT_FULL].low;
 		last.empty += lane->stack[DEPOT_EMPTY].low;
-		high += lane->stack[DEPOT_FULL].high;
+		high += high_of(&lane->stack[DEPOT_FULL]);
 		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
 			struct depot_stack *stack = &lane->stack[kind];
 
 			store_relaxed(&stack->low, stack->nr);
-			stack->high = stack->nr;
+			store_relaxed(&stack->high, 0);
+			raise_high(stack);
 		}
 		lock_release(&lane->lock);
 	}

@@ -60,10 +60,10 @@ IN_CHILD(test_sheaves_move_in_batches)
 	fill_as(1, 1);
 	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1);
 	CHILD_CHECK(get_as(0));
-	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15 && !depot.rich[DEPOT_FULL]);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15);
 	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].nr == 0 && depot.lanes[1].nr_objects == 0);
 	depot_check(&depot);
-	CHILD_CHECK(!get_as(1));
+	CHILD_CHECK(!get_as(1) && !depot.rich[DEPOT_FULL]);
 	for (unsigned int i = 0; i < 15; i++)
 		CHILD_CHECK(get_as(0));
 	CHILD_CHECK(!get_as(0));
@@ -118,6 +118,106 @@ IN_CHILD(test_moved_sheaves_are_for_others)
 	CHILD_CHECK(get_as(0) && depot.rich[DEPOT_FULL] == 1u << 0);
 	CHILD_CHECK(get_as(2) && depot.rich[DEPOT_FULL] == 1u << 2);
 	CHILD_CHECK(depot.lanes[2].stack[DEPOT_FULL].nr == 38);
+	depot_check(&depot);
+}
+
+/* As if nothing had been told. */
+static void forget_all(void)
+{
+	depot.rich[DEPOT_FULL] = depot.rich[DEPOT_EMPTY] = 0;
+	for (unsigned int i = 0; i < depot.nr_lanes; i++)
+		depot.lanes[i].told = 0;
+}
+
+/* Frees n sheaves and allocates them again, as a program does in bursts. */
+static void burst_as(unsigned int cpu, unsigned int n)
+{
+	os_act_as_cpu(cpu);
+	for (unsigned int i = 0; i < n; i++) {
+		uintptr_t empty = depot_get(&depot, DEPOT_EMPTY);
+
+		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, sheaf_of(1, 1)));
+		if (empty)
+			sheaf_delete(empty);
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		CHILD_CHECK(depot_get(&depot, DEPOT_FULL));
+		CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
+	}
+}
+
+/* Others do without what a CPU takes again itself, and do not make it write where they read. */
+IN_CHILD(test_bursts_stay)
+{
+	make_large();
+	for (unsigned int i = 0; i < 4; i++)
+		burst_as(1, 20);
+	forget_all();
+	for (unsigned int i = 0; i < 4; i++)
+		burst_as(1, 20);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !depot.rich[DEPOT_EMPTY]);
+	fill_as(1, 20);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0) && !get_as(2));
+	depot_check(&depot);
+	/* one that frees more and more is a source again */
+	fill_as(1, 40);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1 && get_as(0));
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 59);
+	depot_check(&depot);
+}
+
+/* ... unless there is no space for sheaves of their own: then all share those that there are, */
+IN_CHILD(test_bursts_at_the_limit)
+{
+	make_large();
+	for (unsigned int i = 0; i < 8; i++)
+		burst_as(1, 64);
+	fill_as(1, 63);
+	forget_all();
+	CHILD_CHECK(!get_as(0));
+	fill_as(1, 1);
+	forget_all();
+	CHILD_CHECK(!depot_has_room(&depot) && get_as(0));
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 63);
+	depot_check(&depot);
+}
+
+/* ... or it has not used them in this epoch, */
+IN_CHILD(test_what_nobody_uses_is_for_all)
+{
+	make_large();
+	for (unsigned int i = 0; i < 4; i++)
+		burst_as(1, 20);
+	fill_as(1, 20);
+	forget_all();
+	CHILD_CHECK(!get_as(0));
+	depot_next_epoch(&depot);
+	os_act_as_cpu(1);
+	for (unsigned int i = 0; i < 15; i++)
+		CHILD_CHECK(depot_get(&depot, DEPOT_FULL));
+	fill_as(1, 15); /* these it has used */
+	forget_all();
+	for (unsigned int i = 0; i < 5; i++)
+		CHILD_CHECK(get_as(i % 2 ? 0 : 2));
+	CHILD_CHECK(!get_as(0) && depot_count(&depot, DEPOT_FULL) == 15);
+	depot_check(&depot);
+}
+
+/* ... or has many times what depots hold at first. */
+IN_CHILD(test_much_is_for_all)
+{
+	const struct depot_limits small = { CAPACITY, 1, 1 };
+
+	make();
+	depot_init(&depot, &small);
+	depot_raise(&depot, 200);
+	for (unsigned int i = 0; i < 6; i++)
+		burst_as(1, 40);
+	fill_as(1, 32);
+	forget_all();
+	CHILD_CHECK(!get_as(0));
+	fill_as(1, 1);
+	CHILD_CHECK(get_as(0) && depot.lanes[0].stack[DEPOT_FULL].nr == 32);
 	depot_check(&depot);
 }
 
@@ -181,6 +281,10 @@ int main(void)
 		cmocka_unit_test(test_sheaves_in_many_lanes),
 		cmocka_unit_test(test_empty_sheaves_move_in_batches),
 		cmocka_unit_test(test_moved_sheaves_are_for_others),
+		cmocka_unit_test(test_bursts_stay),
+		cmocka_unit_test(test_bursts_at_the_limit),
+		cmocka_unit_test(test_what_nobody_uses_is_for_all),
+		cmocka_unit_test(test_much_is_for_all),
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_lanes_are_made),
 	};
