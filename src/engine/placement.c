@@ -249,12 +249,14 @@ static struct page *pages_of_nodes(const struct engine *e, unsigned int order,
 struct page *placement_pages(const struct engine *e, unsigned int order,
 			     const struct os_place *place)
 {
+	enum pcp_kind kind = lists_of(e);
 	struct page *page;
 
 	if (e && unlikely(!engine_limit_take(e, 1ul << order)))
 		return NULL;
 	if (likely(place->nodes == OS_ALL_NODES))
-		page = pcp_alloc((int)place->first, order, lists_of(e), false);
+		page = kind == PCP_NONE ? buddy_alloc_apart((int)place->first, order, false)
+					: pcp_alloc((int)place->first, order, kind, false);
 	else
 		page = pages_of_nodes(e, order, place);
 	if (page)

@@ -7,7 +7,8 @@
  * Invariants: see depot.h. Whole stacks move by their first link, whatever their length.
  * Locks:      the lane's own lock; inside, another one's, which is only tried, since two CPUs may
  *             do the same to each other. depot.lock where lanes are made.
- * Flow:       called by array_exchange.c, depot.c and depot_limit.c; calls page/meta.c.
+ * Flow:       called by array_exchange.c, depot.c, depot_lane.h and depot_limit.c; calls
+ *             page/meta.c.
  */
 #include "front/depot_lane.h"
 

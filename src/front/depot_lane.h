@@ -106,7 +106,7 @@ static inline void count_puts(struct depot_stack *stack, uint32_t nr)
 }
 
 /* So many times what the depot may hold at first a lane keeps for its own CPU: 1 MiB of objects. */
-#define LANE_KEEPS 32u
+#define LANE_KEEPS 10u
 
 /*
  * A CPU that only frees puts sheaves with objects there, and one that only allocates empty ones:

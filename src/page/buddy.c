@@ -143,26 +143,22 @@ static void set_halves_bare_locked(struct buddy_zone *zone, struct page *page, u
 		zone_set_bare_locked(zone, page + (1ul << from), from);
 }
 
-struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
+struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsigned int lane)
 {
-	uint32_t orders = zone->orders >> order;
-	struct list_head *lists;
-	struct list_head *list;
 	struct page *page;
 	unsigned int from;
+	unsigned int kind;
 
-	if (!orders)
+	if (!(zone->orders >> order))
 		return NULL;
-	lists = zone->free[order + (unsigned int)__builtin_ctz(orders)];
-	list = list_empty(&lists[BUDDY_DIRTY]) ? &lists[BUDDY_CLEAN] : &lists[BUDDY_DIRTY];
-	if (unlikely(list_empty(list)))
-		list = &lists[BUDDY_BARE];
-	page = list_first(list, struct page, lru);
+	page = zone_find_locked(zone, order, lane, &kind);
 	from = page->order;
 	remove_locked(zone, page);
 	split_locked(zone, page, order);
-	if (unlikely(list == &lists[BUDDY_BARE]))
+	if (unlikely(kind == BUDDY_BARE))
 		set_halves_bare_locked(zone, page, from);
+	if (lane != BUDDY_NO_LANE)
+		zone_note_area_locked(zone, page, from, lane);
 	set_free(index_of(page), order, false);
 	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
@@ -312,25 +308,27 @@ cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
 
 /* A zone that has a block, but was refused it (page/limit.h), does not grow. */
 static struct page *take_or_grow_locked(struct buddy_zone *zone, unsigned int node,
-					unsigned int order, bool grow)
+					unsigned int order, unsigned int lane, bool grow)
 {
-	struct page *page = zone_take_locked(zone, order);
+	struct page *page = zone_take_locked(zone, order, lane);
 
+	if (unlikely(!page) && lane != BUDDY_NO_LANE) /* it may be refused clean pages only */
+		page = zone_take_locked(zone, order, BUDDY_NO_LANE);
 	if (unlikely(!page) && !(zone->orders >> order) &&
 	    (grow ? zone_grow_locked(zone, node) : zone_restore_locked(zone)))
-		page = zone_take_locked(zone, order);
+		page = zone_take_locked(zone, order, lane);
 	return page;
 }
 
 /* From the lists of a zone, or from a new chunk if grow. */
-static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
+static struct page *zone_alloc(unsigned int node, unsigned int order, unsigned int lane, bool grow)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
 	bool purge = false;
 	struct page *page;
 
 	lock_acquire(&zone->lock);
-	page = take_or_grow_locked(zone, node, order, grow);
+	page = take_or_grow_locked(zone, node, order, lane, grow);
 	/* More pages become resident, although smaller blocks may have enough dirty ones. */
 	if (page && page->nr_pages < 1ul << order) {
 		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
@@ -352,14 +350,14 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 	unsigned int i;
 
 	for (i = 1; i < buddy_nr_nodes && !page; i++)
-		page = zone_alloc(os_nodes.order[node][i], order, numa_node_pages);
+		page = zone_alloc(os_nodes.order[node][i], order, BUDDY_NO_LANE, numa_node_pages);
 	return page;
 }
 
 /* Realtime: what other nodes have ready comes before more memory of the system. */
 static cold struct page *alloc_ready(unsigned int node, unsigned int order)
 {
-	struct page *page = zone_alloc(node, order, false);
+	struct page *page = zone_alloc(node, order, BUDDY_NO_LANE, false);
 
 	return page ? page : alloc_elsewhere(node, order);
 }
@@ -380,7 +378,7 @@ static cold struct page *alloc_last(unsigned int node, unsigned int order, bool 
 	lock_release(&zone->purge_lock);
 	if (limit_is_near(1ul << order))
 		zone_make_room(1ul << order);
-	page = zone_alloc(node, order, may_grow);
+	page = zone_alloc(node, order, BUDDY_NO_LANE, may_grow);
 	return page || thisnode ? page : alloc_elsewhere(node, order);
 }
 
@@ -393,7 +391,8 @@ void zone_notify_alloc(struct page *page, unsigned int order)
 		os_probe_page_alloc(page, index_of(page), order);
 }
 
-struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed)
+static always_inline struct page *alloc(int node, unsigned int order, unsigned int lane,
+					bool thisnode)
 {
 	unsigned int home = node < 0 ? os_current_node() : (unsigned int)node;
 	struct page *page = NULL;
@@ -403,16 +402,30 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	if (realtime_is_on() && !thisnode)
 		page = alloc_ready(home, order);
 	if (likely(!page))
-		page = zone_alloc(home, order, true);
+		page = zone_alloc(home, order, lane, true);
 	if (unlikely(!page) && !thisnode)
 		page = alloc_elsewhere(home, order);
 	if (unlikely(!page))
 		page = alloc_last(home, order, thisnode);
-	if (page && zeroed)
-		*zeroed = page->nr_pages == 0 && zone_is_zero(index_of(page), 1ul << order);
 	if (likely(page))
 		zone_notify_alloc(page, order);
 	return page;
+}
+
+struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed)
+{
+	struct page *page = alloc(node, order, BUDDY_NO_LANE, thisnode);
+
+	if (page && zeroed)
+		*zeroed = page->nr_pages == 0 && zone_is_zero(index_of(page), 1ul << order);
+	return page;
+}
+
+struct page *buddy_alloc_apart(int node, unsigned int order, bool thisnode)
+{
+	bool apart = os_topology.nr_cpu_ids > 1 && !realtime_is_on();
+
+	return alloc(node, order, apart ? os_current_cpu() % BUDDY_LANES : BUDDY_NO_LANE, thisnode);
 }
 
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
@@ -425,7 +438,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 	lock_acquire(&zone->lock);
 	while (want > 0) {
-		page = take_or_grow_locked(zone, node, order, !realtime_is_on());
+		page = take_or_grow_locked(zone, node, order, BUDDY_NO_LANE, !realtime_is_on());
 		if (!page)
 			break;
 		nr_clean += (1ul << order) - page->nr_pages;

@@ -48,6 +48,15 @@ struct buddy_stats {
 	unsigned long nr_peak;	 /* most pages in use at once, those of page/large.c included */
 };
 
+/* A power of two. CPUs beyond so many share lanes. */
+#define BUDDY_LANES 8u
+#define BUDDY_NO_LANE BUDDY_LANES
+
+struct buddy_area {
+	uint32_t number; /* from 1; 0: none */
+	uint32_t passed; /* how often other lanes passed it by */
+};
+
 struct buddy_zone {
 	struct lock lock;	/* everything below but purge_lock */
 	struct lock purge_lock; /* taken before lock; at most one purge of a zone at a time */
@@ -81,7 +90,8 @@ struct buddy_zone {
 	uint32_t falls_until;	  /* clock until which buddy_falls(); 0: it does not; atomic */
 	unsigned long nr_purging; /* pages of blocks that are off their lists to be purged */
 	unsigned long held; /* pages in use or dirty, see page/limit.h; read without the lock */
-	struct buddy_stats stats; /* read by tools from outside, without the lock */
+	struct buddy_area areas[BUDDY_LANES]; /* page/area.c */
+	struct buddy_stats stats;	      /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -101,6 +111,12 @@ bool buddy_init(unsigned int nr_nodes);
  * known to be zero. NULL: out of memory. The caller marks it with page_set_block().
  */
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
+
+/*
+ * The same, without `zeroed`, for pages that the current CPU will work on most: where other CPUs
+ * take no pages from, if the node has such. See page/area.c.
+ */
+struct page *buddy_alloc_apart(int node, unsigned int order, bool thisnode);
 
 /*
  * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where the fewest become newly

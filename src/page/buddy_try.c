@@ -29,7 +29,7 @@ struct page *buddy_try_alloc(unsigned int node, unsigned int order)
 
 	if (order > BUDDY_MAX_ORDER || node >= buddy_nr_nodes || !lock_try(&zone->lock))
 		return NULL;
-	page = zone_take_locked(zone, order);
+	page = zone_take_locked(zone, order, BUDDY_NO_LANE);
 	if (page && page->nr_pages < 1ul << order)
 		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
 	lock_release(&zone->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_stats.c, page/buddy_try.c,
- * page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c, page/purge.c, page/purge_blocks.c,
- * page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c, page/realtime.c and
- * page/refaults.c share about a zone; nobody else includes it
+ * page/zone.h - what page/area.c, page/buddy.c, page/buddy_check.c, page/buddy_stats.c,
+ * page/buddy_try.c, page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c, page/purge.c,
+ * page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c,
+ * page/ranges.c, page/realtime.c and page/refaults.c share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -62,9 +62,17 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 /* buddy.c: blocks off and onto the lists, with merging and counting */
 /*
  * A block from the lists, or NULL: there is none, or the limit (page/limit.h) forbids it. Its
- * nr_pages is the number of its dirty pages.
+ * nr_pages is the number of its dirty pages. For a lane of CPUs it is apart from others'.
  */
-struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order);
+struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsigned int lane);
+/*
+ * area.c: the block of which one of that order is to be taken, and in which of the lists of its
+ * order it is; there is one. Then, for a lane, what was cut out of a block of order from.
+ */
+struct page *zone_find_locked(struct buddy_zone *zone, unsigned int order, unsigned int lane,
+			      unsigned int *kind);
+void zone_note_area_locked(struct buddy_zone *zone, const struct page *page, unsigned int from,
+			   unsigned int lane);
 /*
  * A free block off its list, to be purged, and back, with fewer dirty pages than it had
  * (was_dirty). It is held as before meanwhile.
