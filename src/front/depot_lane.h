@@ -105,7 +105,7 @@ static inline void count_puts(struct depot_stack *stack, uint32_t nr)
 	store_relaxed(&stack->puts, (uint16_t)MIN(stack->puts + nr, PUTS_MOST));
 }
 
-/* So many times what the depot may hold at first a lane keeps for its own CPU: 1 MiB of objects. */
+/* A lane keeps so many times what the depot may hold at first for its own CPU: some 300 KiB. */
 #define LANE_KEEPS 10u
 
 /*

@@ -213,11 +213,12 @@ IN_CHILD(test_much_is_for_all)
 	depot_raise(&depot, 200);
 	for (unsigned int i = 0; i < 6; i++)
 		burst_as(1, 40);
-	fill_as(1, 32);
 	forget_all();
-	CHILD_CHECK(!get_as(0));
-	fill_as(1, 1);
-	CHILD_CHECK(get_as(0) && depot.lanes[0].stack[DEPOT_FULL].nr == 32);
+	fill_as(1, 10);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0));
+	fill_as(1, 6);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] && get_as(0));
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15);
 	depot_check(&depot);
 }
 
