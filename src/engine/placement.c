@@ -255,7 +255,7 @@ struct page *placement_pages(const struct engine *e, unsigned int order,
 	if (e && unlikely(!engine_limit_take(e, 1ul << order)))
 		return NULL;
 	if (likely(place->nodes == OS_ALL_NODES))
-		page = kind == PCP_NONE ? buddy_alloc_apart((int)place->first, order, false)
+		page = kind == PCP_NONE ? buddy_alloc_apart((int)place->first, order)
 					: pcp_alloc((int)place->first, order, kind, false);
 	else
 		page = pages_of_nodes(e, order, place);

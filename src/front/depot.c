@@ -106,43 +106,50 @@ static inline bool is_spread(const struct depot *d, enum depot_kind kind)
 	       depot_count(d, kind) >= load_relaxed(&d->max[kind]) / 2 + 1;
 }
 
-/* Of the first lane behind that has some for others. 0: there is none. */
-static uintptr_t take_behind(struct depot *d, const struct depot_lane *lane, enum depot_kind kind)
+/* One of the first lane behind that has some for others; any: that has some. 0: there is none. */
+static uintptr_t take_behind(struct depot *d, const struct depot_lane *lane, enum depot_kind kind,
+			     bool any)
 {
 	uintptr_t top = 0;
 
 	for (unsigned int i = 1; i < d->nr_lanes && !top; i++) {
 		struct depot_lane *other = lane_behind(d, lane, i);
 
-		if (!load_relaxed(&other->stack[kind].nr) || !lane_gives(d, other, kind))
+		if (!load_relaxed(&other->stack[kind].nr) || (!any && !lane_gives(d, other, kind)))
 			continue;
 		lock_acquire(&other->lock);
 		if (other->stack[kind].nr)
-			top = pop(other, kind);
+			top = pop_for_other(d, other, kind);
 		lock_release(&other->lock);
 	}
-	if (top) /* it is soon put into this one, as if it had moved */
-		fetch_add(&d->nr_moves, 1);
+	return top;
+}
+
+/* No lane had a batch, or the lock of one that has was not free. */
+static noinline uintptr_t get_elsewhere(struct depot *d, const struct depot_lane *lane,
+					enum depot_kind kind)
+{
+	uintptr_t top = depot_take_unused(d, lane, kind);
+	bool any = !top && is_at_limit(d, kind);
+
+	if (any || (!top && (rich_others(d, lane, kind) || is_spread(d, kind))))
+		top = take_behind(d, lane, kind, any);
 	return top;
 }
 
 uintptr_t depot_get(struct depot *d, enum depot_kind kind)
 {
 	struct depot_lane *lane = own_lane(d);
-	uintptr_t top;
+	uintptr_t top = 0;
 
 	if (!lane)
 		return 0;
-	if (!may_get(d, lane, kind)) {
-		top = depot_take_unused(d, lane, kind);
-		return !top && is_spread(d, kind) ? take_behind(d, lane, kind) : top;
+	if (may_get(d, lane, kind)) {
+		lock_acquire(&lane->lock);
+		top = get_locked(d, lane, kind);
+		lock_release(&lane->lock);
 	}
-	lock_acquire(&lane->lock);
-	top = get_locked(d, lane, kind);
-	lock_release(&lane->lock);
-	if (unlikely(!top && rich_others(d, lane, kind))) /* their locks were not free */
-		top = take_behind(d, lane, kind);
-	return top;
+	return likely(top) ? top : get_elsewhere(d, lane, kind);
 }
 
 /*

@@ -75,7 +75,7 @@ struct depot_lane {
 	struct lock lock;
 	uint16_t capacity;   /* of each of its sheaves; others are refused */
 	uint8_t bit;	     /* in depot.rich; const */
-	uint8_t told;	     /* of which kinds that is set, a bit each */
+	uint8_t told;	     /* of which kinds that bit is set in depot.rich, a bit each */
 	uint32_t nr_objects; /* in the sheaves with objects; atomic */
 	struct depot_stack stack[DEPOT_KINDS];
 } __attribute__((aligned(CACHE_LINE)));
@@ -227,8 +227,9 @@ uintptr_t depot_exchange(struct depot *d, enum depot_kind kind, uintptr_t top);
 /* ---- limits ---- */
 
 /*
- * How many full sheaves did the depot, which was just found empty, have no space for, the last of
- * them in this epoch or the one before? Any are counted as an underflow, and forgotten.
+ * How many full sheaves did the depot have no space for, the last of them in this epoch or the one
+ * before? It was just found empty, or what it has is other CPUs', so that there is to be space for
+ * the sheaves of all. Any are counted as an underflow, and forgotten.
  */
 uint32_t depot_underflows(struct depot *d);
 /* A hint for that: mostly no. */

@@ -54,7 +54,7 @@ uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind k
 	return top;
 }
 
-/* Puts of some bursts are remembered: of so many for each sheaf that there is, of both kinds. */
+/* When both counts together come to so many for each sheaf of the lane, some bursts, they halve. */
 #define PUTS_A_SHEAF 8u
 #define PUTS_LEAST 64u
 
@@ -79,8 +79,8 @@ noinline void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum dep
 }
 
 /*
- * All that the other lane has, if that is enough; this one has none. Both locks are held. any: also
- * what its own CPU takes again.
+ * All that the other lane has, if that is enough; this one has none. Both locks are held. any: even
+ * if lane_gives() says no.
  */
 static bool move_locked(const struct depot *d, struct depot_lane *lane, struct depot_lane *other,
 			enum depot_kind kind, bool any)
@@ -99,9 +99,9 @@ static bool move_locked(const struct depot *d, struct depot_lane *lane, struct d
 	store_relaxed(&to->quota, to->quota + nr);
 	store_relaxed(&from->quota, from->quota - nr);
 	forget_sheaves(from);
-	raise_high(to);
-	count_puts(to, nr); /* whoever needs them next may have them */
+	store_relaxed(&to->high, MAX(to->high, from->high));
 	store_relaxed(&from->high, 0);
+	count_puts(to, nr); /* whoever needs them next may have them */
 	if (kind == DEPOT_FULL) {
 		store_relaxed(&lane->nr_objects, other->nr_objects);
 		store_relaxed(&other->nr_objects, 0);
@@ -111,16 +111,13 @@ static bool move_locked(const struct depot *d, struct depot_lane *lane, struct d
 
 /*
  * All sheaves are in a lane whenever both locks are free, so that a fork, which holds all of them,
- * loses none.
+ * loses none. bits: lanes to ask, as rich_others() says them.
  */
-noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+static bool move_from(struct depot *d, struct depot_lane *lane, enum depot_kind kind, uint32_t bits,
+		      bool any)
 {
-	uint32_t bits = rich_others(d, lane, kind);
-	bool any = !bits && is_at_limit(d, kind);
 	bool moved = false;
 
-	if (any)
-		bits = (1u << (d->nr_lanes - 1)) - 1;
 	for (; bits && !moved; bits &= bits - 1) {
 		struct depot_lane *other =
 			lane_behind(d, lane, 1 + (unsigned int)__builtin_ctz(bits));
@@ -138,8 +135,19 @@ noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot
 	return moved;
 }
 
-/* One that its own CPU has not used in this epoch. */
-static uintptr_t take_unused(struct depot_lane *other, enum depot_kind kind)
+noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
+{
+	uint32_t all = (1u << (d->nr_lanes - 1)) - 1;
+
+	return move_from(d, lane, kind, rich_others(d, lane, kind), false) ||
+	       (is_at_limit(d, kind) && move_from(d, lane, kind, all, true));
+}
+
+/*
+ * One that its own CPU has not used in this epoch. Epochs are those of depots that hold more than at
+ * first; of others low is 0. Where an epoch has just begun all seem unused.
+ */
+static uintptr_t take_unused(struct depot *d, struct depot_lane *other, enum depot_kind kind)
 {
 	struct depot_stack *from = &other->stack[kind];
 	uintptr_t top = 0;
@@ -149,7 +157,7 @@ static uintptr_t take_unused(struct depot_lane *other, enum depot_kind kind)
 	lock_acquire(&other->lock);
 	if (from->low) {
 		store_relaxed(&from->low, from->low - 1);
-		top = pop(other, kind);
+		top = pop_for_other(d, other, kind);
 	}
 	lock_release(&other->lock);
 	return top;
@@ -161,9 +169,7 @@ noinline uintptr_t depot_take_unused(struct depot *d, const struct depot_lane *l
 	uintptr_t top = 0;
 
 	for (unsigned int i = 1; i < d->nr_lanes && !top; i++)
-		top = take_unused(lane_behind(d, lane, i), kind);
-	if (top) /* it is soon put into this one, as if it had moved */
-		fetch_add(&d->nr_moves, 1);
+		top = take_unused(d, lane_behind(d, lane, i), kind);
 	return top;
 }
 

@@ -124,9 +124,9 @@ static inline bool lane_gives(const struct depot *d, const struct depot_lane *la
 }
 
 /*
- * The lane's bit, if it has some for others. Only who looks for some and finds fewer clears it
- * (depot_move_to()): a lane that is filled and emptied in turn would change a word which all CPUs
- * read, each time.
+ * Sets the lane's bit, if it has some for others. Who takes them, or looks and finds fewer, clears
+ * it (depot_move_to()), and not its own CPU: a lane that is filled and emptied in turn would change
+ * a word which all CPUs read, each time.
  */
 static always_inline void tell_if_rich(struct depot *d, struct depot_lane *lane,
 				       enum depot_kind kind)
@@ -173,6 +173,14 @@ static always_inline uintptr_t pop(struct depot_lane *lane, enum depot_kind kind
 	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects - objects_in(lane, top));
 	return top;
+}
+
+/* For another lane's CPU, which takes it as its array: counted as a move, see depot_take(). */
+static inline uintptr_t pop_for_other(struct depot *d, struct depot_lane *lane,
+				      enum depot_kind kind)
+{
+	fetch_add(&d->nr_moves, 1);
+	return pop(lane, kind);
 }
 
 /* Lanes that have some for others: bit i is that of the i-th lane behind this one. */

@@ -63,7 +63,7 @@ static struct page *look(struct buddy_zone *zone, struct list_head *list, unsign
 	return NULL;
 }
 
-/* Once for each block that another lane gets elsewhere. */
+/* Once for each block that another lane gets. */
 static void count_passed(struct buddy_zone *zone, unsigned int passed)
 {
 	for (; passed; passed &= passed - 1) {

@@ -157,8 +157,6 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 	split_locked(zone, page, order);
 	if (unlikely(kind == BUDDY_BARE))
 		set_halves_bare_locked(zone, page, from);
-	if (lane != BUDDY_NO_LANE)
-		zone_note_area_locked(zone, page, from, lane);
 	set_free(index_of(page), order, false);
 	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
@@ -168,6 +166,8 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 		zone_return_block_locked(zone, page, page->nr_pages, page->nr_pages);
 		return NULL;
 	}
+	if (lane != BUDDY_NO_LANE)
+		zone_note_area_locked(zone, page, from, lane);
 	zone->stats.nr_alloc++;
 	return page;
 }
@@ -312,8 +312,6 @@ static struct page *take_or_grow_locked(struct buddy_zone *zone, unsigned int no
 {
 	struct page *page = zone_take_locked(zone, order, lane);
 
-	if (unlikely(!page) && lane != BUDDY_NO_LANE) /* it may be refused clean pages only */
-		page = zone_take_locked(zone, order, BUDDY_NO_LANE);
 	if (unlikely(!page) && !(zone->orders >> order) &&
 	    (grow ? zone_grow_locked(zone, node) : zone_restore_locked(zone)))
 		page = zone_take_locked(zone, order, lane);
@@ -421,11 +419,13 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	return page;
 }
 
-struct page *buddy_alloc_apart(int node, unsigned int order, bool thisnode)
+/* Near the limit of the process resident pages count, wherever they lie. */
+struct page *buddy_alloc_apart(int node, unsigned int order)
 {
-	bool apart = os_topology.nr_cpu_ids > 1 && !realtime_is_on();
+	bool apart = os_topology.nr_cpu_ids > 1 && !realtime_is_on() &&
+		     !limit_is_near(1ul << order);
 
-	return alloc(node, order, apart ? os_current_cpu() % BUDDY_LANES : BUDDY_NO_LANE, thisnode);
+	return alloc(node, order, apart ? os_current_cpu() % BUDDY_LANES : BUDDY_NO_LANE, false);
 }
 
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,

@@ -113,10 +113,10 @@ bool buddy_init(unsigned int nr_nodes);
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
 
 /*
- * The same, without `zeroed`, for pages that the current CPU will work on most: where other CPUs
+ * The same, from the nearest node that has one, for pages that the current CPU will work on most: where other CPUs
  * take no pages from, if the node has such. See page/area.c.
  */
-struct page *buddy_alloc_apart(int node, unsigned int order, bool thisnode);
+struct page *buddy_alloc_apart(int node, unsigned int order);
 
 /*
  * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where the fewest become newly

@@ -67,7 +67,8 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsigned int lane);
 /*
  * area.c: the block of which one of that order is to be taken, and in which of the lists of its
- * order it is; there is one. Then, for a lane, what was cut out of a block of order from.
+ * order it is; there is one. Once page is cut out of a block of order from, its area becomes the
+ * lane's, if that block was as large as an area.
  */
 struct page *zone_find_locked(struct buddy_zone *zone, unsigned int order, unsigned int lane,
 			      unsigned int *kind);

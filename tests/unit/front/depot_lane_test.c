@@ -74,6 +74,14 @@ IN_CHILD(test_sheaves_move_in_batches)
 	depot_check(&depot);
 }
 
+/* As if nothing had been told. */
+static void forget_all(void)
+{
+	depot.rich[DEPOT_FULL] = depot.rich[DEPOT_EMPTY] = 0;
+	for (unsigned int i = 0; i < depot.nr_lanes; i++)
+		depot.lanes[i].told = 0;
+}
+
 /* With many lanes few sheaves in each may be all that there is room for: then they are for all. */
 IN_CHILD(test_sheaves_in_many_lanes)
 {
@@ -90,6 +98,25 @@ IN_CHILD(test_sheaves_in_many_lanes)
 	for (unsigned int i = 0; i < 5; i++)
 		CHILD_CHECK(get_as(0));
 	CHILD_CHECK(!get_as(0) && depot.lanes[1].stack[DEPOT_FULL].nr == 0);
+	depot_check(&depot);
+	/* as many as there can be */
+	while (depot_take(&depot, DEPOT_FULL)) {}
+	for (unsigned int i = 0; i < 32; i++)
+		fill_as(1 + i % 7, 1);
+	forget_all();
+	CHILD_CHECK(!depot_has_room(&depot) && get_as(0) && !depot.rich[DEPOT_FULL]);
+	depot_check(&depot);
+}
+
+/* The most that a lane had goes with what moves, so that no epoch finds the space unused. */
+IN_CHILD(test_high_moves)
+{
+	make_large();
+	fill_as(1, 60);
+	for (unsigned int i = 0; i < 40; i++)
+		CHILD_CHECK(get_as(1));
+	CHILD_CHECK(get_as(0) && depot.lanes[0].stack[DEPOT_FULL].nr == 19);
+	CHILD_CHECK(depot_next_epoch(&depot).unused == 4);
 	depot_check(&depot);
 }
 
@@ -119,14 +146,6 @@ IN_CHILD(test_moved_sheaves_are_for_others)
 	CHILD_CHECK(get_as(2) && depot.rich[DEPOT_FULL] == 1u << 2);
 	CHILD_CHECK(depot.lanes[2].stack[DEPOT_FULL].nr == 38);
 	depot_check(&depot);
-}
-
-/* As if nothing had been told. */
-static void forget_all(void)
-{
-	depot.rich[DEPOT_FULL] = depot.rich[DEPOT_EMPTY] = 0;
-	for (unsigned int i = 0; i < depot.nr_lanes; i++)
-		depot.lanes[i].told = 0;
 }
 
 /* Frees n sheaves and allocates them again, as a program does in bursts. */
@@ -282,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_sheaves_in_many_lanes),
 		cmocka_unit_test(test_empty_sheaves_move_in_batches),
 		cmocka_unit_test(test_moved_sheaves_are_for_others),
+		cmocka_unit_test(test_high_moves),
 		cmocka_unit_test(test_bursts_stay),
 		cmocka_unit_test(test_bursts_at_the_limit),
 		cmocka_unit_test(test_what_nobody_uses_is_for_all),

@@ -20,7 +20,7 @@ static long take_as(unsigned int cpu, unsigned int order)
 	struct page *page;
 
 	os_act_as_cpu((int)cpu);
-	page = buddy_alloc_apart(0, order, false);
+	page = buddy_alloc_apart(0, order);
 	return page ? (long)(page - page_map.pages) : -1;
 }
 
