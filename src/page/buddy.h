@@ -113,8 +113,8 @@ bool buddy_init(unsigned int nr_nodes);
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
 
 /*
- * The same, from the nearest node that has one, for pages that the current CPU will work on most: where other CPUs
- * take no pages from, if the node has such. See page/area.c.
+ * The same, from the nearest node that has one, for pages that the current CPU will work on most:
+ * where other CPUs take none, if the node has such pages. See page/area.c.
  */
 struct page *buddy_alloc_apart(int node, unsigned int order);
 
