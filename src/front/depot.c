@@ -282,6 +282,8 @@ void depot_check(struct depot *d)
 		CHECK(lanes[i].capacity == d->capacity);
 		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
 			check_stack(&lanes[i], kind);
+			CHECK(!(lanes[i].told & 1u << kind) ==
+			      !(load_relaxed(&d->rich[kind]) & lanes[i].bit));
 			quota[kind] += (int32_t)lanes[i].stack[kind].quota;
 		}
 		lock_release(&lanes[i].lock);

@@ -5,11 +5,11 @@
  * Data:       per cache and node some lanes, one for each CPU number modulo how many there are: a
  *             stack of sheaves with objects, and one of empty ones. There are none until the first
  *             sheaf comes.
- * Invariants: of each stack low <= nr <= quota, and nr <= high; the quotas and
- *             what is left are max. All sheaves of a lane have its capacity, the depot's but while
- *             that changes; entry 0 of a sheaf in a lane links to the next one; a sheaf is referred
- *             to by the address of its top entry, so that the reference carries the count. Checked
- *             by depot_check().
+ * Invariants: of each stack low <= nr <= quota, and nr <= high; the quotas and what is left are
+ *             max. All sheaves of a lane have its capacity, the depot's but while that changes;
+ *             entry 0 of a sheaf in a lane links to the next one; a sheaf is referred to by the
+ *             address of its top entry, so that the reference carries the count. A lane's bit is
+ *             set in rich iff it is in told, under the lane's lock. Checked by depot_check().
  * Locks:      lane.lock (RANK_LANE), held for a few loads and stores, and a second lane's inside,
  *             which is only tried. depot.lock (RANK_DEPOT): lanes are made, or begin anew. Limits
  *             are changed under that and by one thread at a time (growth_lock).

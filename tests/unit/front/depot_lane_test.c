@@ -165,15 +165,19 @@ static void burst_as(unsigned int cpu, unsigned int n)
 	}
 }
 
+static void bursts_as(unsigned int cpu, unsigned int bursts, unsigned int n)
+{
+	while (bursts--)
+		burst_as(cpu, n);
+}
+
 /* Others do without what a CPU takes again itself, and do not make it write where they read. */
 IN_CHILD(test_bursts_stay)
 {
 	make_large();
-	for (unsigned int i = 0; i < 4; i++)
-		burst_as(1, 20);
+	bursts_as(1, 4, 20);
 	forget_all();
-	for (unsigned int i = 0; i < 4; i++)
-		burst_as(1, 20);
+	bursts_as(1, 4, 20);
 	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !depot.rich[DEPOT_EMPTY]);
 	fill_as(1, 20);
 	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0) && !get_as(2));
@@ -189,8 +193,7 @@ IN_CHILD(test_bursts_stay)
 IN_CHILD(test_bursts_at_the_limit)
 {
 	make_large();
-	for (unsigned int i = 0; i < 8; i++)
-		burst_as(1, 64);
+	bursts_as(1, 8, 64);
 	fill_as(1, 63);
 	forget_all();
 	CHILD_CHECK(!get_as(0));
@@ -205,8 +208,7 @@ IN_CHILD(test_bursts_at_the_limit)
 IN_CHILD(test_what_nobody_uses_is_for_all)
 {
 	make_large();
-	for (unsigned int i = 0; i < 4; i++)
-		burst_as(1, 20);
+	bursts_as(1, 4, 20);
 	fill_as(1, 20);
 	forget_all();
 	CHILD_CHECK(!get_as(0));
@@ -230,8 +232,7 @@ IN_CHILD(test_much_is_for_all)
 	make();
 	depot_init(&depot, &small);
 	depot_raise(&depot, 200);
-	for (unsigned int i = 0; i < 6; i++)
-		burst_as(1, 40);
+	bursts_as(1, 6, 40);
 	forget_all();
 	fill_as(1, 10);
 	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0));
