@@ -14,6 +14,7 @@
 
 #include "base/atomic.h"
 #include "engine/engine.h"
+#include "os/cpu/cpu.h"
 #include "page/page.h"
 
 BUILD_ASSERT(sizeof(struct slab_counters) == sizeof(uint64_t));
@@ -45,7 +46,7 @@ static always_inline void engine_set_counters(struct page *slab, struct slab_cou
  * The stamp of a slab of SLUB: bit 0, whether it is worth emptying (slub/sparse.c), and the lane
  * that takes from it + 1 (slub/lane.c). Changed under list_lock; read without it, as a hint.
  */
-#define ENGINE_LANES 8u /* CPUs whose numbers are congruent are one */
+#define ENGINE_LANES OS_LANES
 #define ENGINE_NO_LANE (~0u)
 
 static inline bool engine_slab_is_sparse(const struct page *slab)

@@ -33,12 +33,12 @@
 #define FRONT_DEPOT_H
 
 #include "base/atomic.h"
+#include "os/cpu/cpu.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
 #include "page/page.h"
 
-/* A power of two. CPUs beyond so many share lanes. */
-#define DEPOT_LANES 8
+#define DEPOT_LANES OS_LANES
 
 struct growth;
 

@@ -46,7 +46,7 @@ void depot_init(struct depot *d, const struct depot_limits *limits)
 {
 	lock_init(&d->lock, RANK_DEPOT);
 	d->nr_lanes = 1;
-	while (d->nr_lanes < MIN(os_topology.nr_cpu_ids, (unsigned int)DEPOT_LANES))
+	while (d->nr_lanes < MIN(os_topology.nr_cpu_ids, DEPOT_LANES))
 		d->nr_lanes *= 2;
 	set_limits(d, limits);
 }

@@ -39,7 +39,7 @@ static unsigned int lane_of(const struct buddy_zone *zone, const struct page *pa
 	uint32_t area = area_of(page);
 	unsigned int i = 0;
 
-	while (i < BUDDY_LANES && zone->areas[i].number != area)
+	while (i < OS_LANES && zone->areas[i].number != area)
 		i++;
 	return i;
 }
@@ -121,7 +121,7 @@ void zone_note_area_locked(struct buddy_zone *zone, const struct page *page, uns
 
 	if (from < AREA_ORDER)
 		return;
-	for (unsigned int i = 0; i < BUDDY_LANES; i++)
+	for (unsigned int i = 0; i < OS_LANES; i++)
 		if (zone->areas[i].number == area)
 			zone->areas[i].number = 0;
 	if (page->order < AREA_ORDER)

@@ -425,7 +425,7 @@ struct page *buddy_alloc_apart(int node, unsigned int order)
 	bool apart = os_topology.nr_cpu_ids > 1 && !realtime_is_on() &&
 		     !limit_is_near(1ul << order);
 
-	return alloc(node, order, apart ? os_current_cpu() % BUDDY_LANES : BUDDY_NO_LANE, false);
+	return alloc(node, order, apart ? os_current_lane() : BUDDY_NO_LANE, false);
 }
 
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,

@@ -48,9 +48,7 @@ struct buddy_stats {
 	unsigned long nr_peak;	 /* most pages in use at once, those of page/large.c included */
 };
 
-/* A power of two. CPUs beyond so many share lanes. */
-#define BUDDY_LANES 8u
-#define BUDDY_NO_LANE BUDDY_LANES
+#define BUDDY_NO_LANE OS_LANES
 
 struct buddy_area {
 	uint32_t number; /* from 1; 0: none */
@@ -90,8 +88,8 @@ struct buddy_zone {
 	uint32_t falls_until;	  /* clock until which buddy_falls(); 0: it does not; atomic */
 	unsigned long nr_purging; /* pages of blocks that are off their lists to be purged */
 	unsigned long held; /* pages in use or dirty, see page/limit.h; read without the lock */
-	struct buddy_area areas[BUDDY_LANES]; /* page/area.c */
-	struct buddy_stats stats;	      /* read by tools from outside, without the lock */
+	struct buddy_area areas[OS_LANES]; /* page/area.c */
+	struct buddy_stats stats;	   /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
 

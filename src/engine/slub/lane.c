@@ -30,11 +30,6 @@ bool slub_may_have_lanes(const struct slub *s, unsigned int size)
 	return s->lazy && size < CACHE_LINE && os_topology.nr_cpu_ids > 1;
 }
 
-static inline unsigned int lane_here(void)
-{
-	return os_current_cpu() % ENGINE_LANES;
-}
-
 static bool may_take(struct engine_node *node, const struct page *slab, unsigned int own)
 {
 	unsigned int lane = engine_slab_lane(slab);
@@ -60,7 +55,7 @@ static void pass(struct engine_node *node, struct page *slab, bool backwards)
 struct page *slub_lane_next_locked(struct engine_node *node, bool backwards)
 {
 	unsigned long looks = MIN(node->nr_partial, LOOKS);
-	unsigned int own = lane_here();
+	unsigned int own = os_current_lane();
 	struct page *slab;
 
 	node->passed[own] = 0;
@@ -79,5 +74,5 @@ struct page *slub_lane_next_locked(struct engine_node *node, bool backwards)
 
 void slub_lane_keep(struct page *slab)
 {
-	engine_set_slab_lane(slab, lane_here());
+	engine_set_slab_lane(slab, os_current_lane());
 }

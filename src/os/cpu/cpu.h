@@ -60,6 +60,16 @@ unsigned int os_current_cpu(void);
 /* Made-up topologies only: this thread acts for that CPU from now on. */
 void os_act_as_cpu(unsigned int cpu);
 
+/*
+ * CPUs whose numbers are congruent modulo this, a power of two, are one lane: what each lane has
+ * for itself does not grow with the machine.
+ */
+#define OS_LANES 8u
+static inline unsigned int os_current_lane(void)
+{
+	return os_current_cpu() % OS_LANES;
+}
+
 static inline unsigned int os_cpu_to_node(unsigned int cpu)
 {
 	return os_topology.node_of[cpu];
