@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/modes.h - the modes that every allocator has: pair, written, count, batch, handoff
+ * bench/modes.h - the modes that every allocator has: pair, written, count, batch, twins, handoff
  *
  * Drives the loops of bodies.h for one allocator and prints the metrics. Locality is in
  * locality.h; the mixed workloads, which need realloc and calloc, are in workloads.h.
@@ -79,18 +79,25 @@ static inline void batch_fill_order(struct batch *b, size_t which)
 		shuffle(b->order, b->count, &r);
 }
 
+/* Arrays for count objects, by the thread that will use them: they lie on its node. */
+static inline void batch_init(struct batch_job *job, const struct subject *s, size_t count)
+{
+	*job = (struct batch_job){ s->bodies,
+				   { .ctx = s->ctx,
+				     .size = s->args->size,
+				     .count = count,
+				     .objects = harness_alloc(count * sizeof(void *)),
+				     .gathered = harness_alloc(count * sizeof(void *)),
+				     .order = harness_alloc(count * sizeof(uint32_t)) } };
+}
+
 /* Metric COUNT.ORDER: ns for the alloc and the free of one object. */
 static inline void mode_batch(struct subject *s)
 {
-	size_t most = batch_counts[NR_BATCH_COUNTS - 1];
 	unsigned int ms = s->args->ms / (NR_BATCH_COUNTS * NR_BATCH_ORDERS);
-	struct batch_job job = { s->bodies,
-				 { .ctx = s->ctx,
-				   .size = s->args->size,
-				   .objects = harness_alloc(most * sizeof(void *)),
-				   .gathered = harness_alloc(most * sizeof(void *)),
-				   .order = harness_alloc(most * sizeof(uint32_t)) } };
+	struct batch_job job;
 
+	batch_init(&job, s, batch_counts[NR_BATCH_COUNTS - 1]);
 	for (size_t i = 0; i < NR_BATCH_COUNTS; i++) {
 		job.batch.count = batch_counts[i];
 		for (size_t j = 0; j < NR_BATCH_ORDERS; j++) {
@@ -101,6 +108,89 @@ static inline void mode_batch(struct subject *s)
 			emit_metric(name, measure(batch_run, &job, ms ? ms : 1) /
 						  (double)batch_counts[i]);
 		}
+	}
+}
+
+/* ---- twins: the same by two threads at once ---- */
+
+/*
+ * In a mapping of its own: on the stack of one thread the counters, which the other one looks at
+ * while it waits, would share a line with what that thread writes.
+ */
+struct twins {
+	const struct subject *subject;
+	size_t count;
+	unsigned int ms;
+	double second_ns; /* the second thread's result; read when it has ended */
+
+	/* So many threads have begun, and have measured; relaxed: they publish nothing. */
+	_Atomic unsigned int begun, measured;
+};
+
+/* Goes on with bursts until both threads are here: none measures beside one that only waits. */
+static inline void twins_meet(const struct batch_job *job, _Atomic unsigned int *here)
+{
+	atomic_fetch_add_explicit(here, 1, memory_order_relaxed);
+	while (atomic_load_explicit(here, memory_order_relaxed) < 2)
+		job->bodies->batch(&job->batch, 1);
+}
+
+/* ns per object, by this thread's clock. */
+static inline double twins_measure(struct twins *t)
+{
+	struct batch_job job;
+	double ns;
+
+	batch_init(&job, t->subject, t->count);
+	batch_fill_order(&job.batch, 0);
+	twins_meet(&job, &t->begun);
+	ns = measure(batch_run, &job, t->ms) / (double)t->count;
+	twins_meet(&job, &t->measured);
+	return ns;
+}
+
+static inline void *twins_second(void *arg)
+{
+	struct twins *t = arg;
+
+	pin(t->subject->args->cpu[1]);
+	t->second_ns = twins_measure(t);
+	return NULL;
+}
+
+/* The mean of two threads on two CPUs. */
+static inline double twins_run(const struct subject *s, size_t count, unsigned int ms)
+{
+	struct twins *t = harness_alloc(sizeof(*t));
+	pthread_t thread;
+	double ns;
+
+	t->subject = s;
+	t->count = count;
+	t->ms = ms;
+	if (pthread_create(&thread, NULL, twins_second, t))
+		die("cannot start a thread");
+	ns = twins_measure(t);
+	pthread_join(thread, NULL);
+	ns = (ns + t->second_ns) / 2;
+	munmap(t, sizeof(*t));
+	return ns;
+}
+
+/*
+ * Metric COUNT.two: ns for the alloc and the free of one object, in order. A mode of its own, so a
+ * process of its own: some allocators are slower for good once there was a second thread, and this
+ * begins with what the batch mode begins with. Without a second CPU there is nothing to measure.
+ */
+static inline void mode_twins(struct subject *s)
+{
+	unsigned int ms = s->args->ms / NR_BATCH_COUNTS + 1;
+
+	for (size_t i = 0; i < NR_BATCH_COUNTS && s->args->cpu[1] >= 0; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%zu.two", batch_counts[i]);
+		emit_metric(name, twins_run(s, batch_counts[i], ms));
 	}
 }
 
@@ -175,7 +265,7 @@ static inline bool run_common_mode(struct subject *s)
 		void (*run)(struct subject *s);
 	} modes[] = {
 		{ "pair", mode_pair },	 { "written", mode_written }, { "count", mode_count },
-		{ "batch", mode_batch }, { "handoff", mode_handoff },
+		{ "batch", mode_batch }, { "twins", mode_twins },     { "handoff", mode_handoff },
 	};
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

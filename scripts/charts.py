@@ -25,6 +25,7 @@ BEGIN, END = "<!-- charts: begin, by scripts/charts.py -->", "<!-- charts: end -
 HIDDEN = ("own-cache-cpuslab", "own-cache-none", "own-cache-used")
 OURS = ("own-cache", "uslab-malloc", "uslab")  # in rows of dots
 ORDERS = {"fifo": "in order", "lifo": "reversed", "mix": "shuffled"}
+TWO = {f"{n}.two": f"{n} on two CPUs" for n in (100, 1000, 10000)}  # not in results of one CPU, nor in old ones
 HANDOFF = {"one-way": "one allocates, one frees", "two-way": "both do both",
            "one-way.bare": "one way, not touched", "two-way.bare": "both, not touched"}
 POINTS = {point: point for point in ("p50", "p90", "p99", "p99.9", "p99.99")} | {"repeat": "longest"}
@@ -95,6 +96,7 @@ def pair(result):
 
 def batch(result):
     labels = {f"{n}.{order}": f"{n} {word}" for n in (100, 1000, 10000) for order, word in ORDERS.items()}
+    labels |= {metric: word for metric, word in TWO.items() if any(metric in c["metrics"] for c in shown(result))}
     return dot_chart("Bursts of 64 bytes, time to the fastest peer",
                      "N blocks allocated, then all freed; left is faster.", *ratios(result, labels))
 

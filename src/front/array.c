@@ -151,6 +151,7 @@ uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 	unsigned int n;
 
 	array_limit_reap();
+	depot_note_made(array_depot(f), DEPOT_EMPTY, 1);
 	n = f->engine->ops->refill(f->engine, objs, sheaf_room(top), gfp, NUMA_NO_NODE);
 	while (n)
 		*++entry = objs[--n];
@@ -277,8 +278,10 @@ uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 	if (!other) {
 		/* the depot may have no space for an empty one: take a full one all the same */
 		other = depot_get(d, DEPOT_FULL);
-		if (other && top)
+		if (other && top) {
+			depot_note_made(d, DEPOT_EMPTY, 1);
 			sheaf_delete(top);
+		}
 	}
 	if (!other && depot_may_underflow(d))
 		array_limit_underflow(f, d);
@@ -396,6 +399,7 @@ static uintptr_t sheaf_with_room(struct front *f)
 	if (other)
 		return other;
 	array_limit_reap();
+	depot_note_made(array_depot(f), DEPOT_FULL, 1);
 	return sheaf_flush(f, top);
 }
 

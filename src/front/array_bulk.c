@@ -167,11 +167,13 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 	unsigned int whole = MAX(capacity, 1u); /* other threads may change it, to none */
 	uintptr_t top;
 	unsigned int n = take_sheaves(f, nr, p, &top);
+	unsigned int sheaves = (nr - n) / whole;
 
 	/*
 	 * From the slabs; the last ones through a sheaf, so that some are cached for the next call.
 	 */
-	n += engine_many(f, gfp, (nr - n) / whole * whole, p + n);
+	depot_note_made(array_depot(f), DEPOT_EMPTY, sheaves);
+	n += engine_many(f, gfp, sheaves * whole, p + n);
 	if (n < nr && !top)
 		top = sheaf_get_empty(f);
 	if (n < nr && !top)
@@ -233,6 +235,7 @@ static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
 	uintptr_t top = sheaf_unstash(f);
 	uintptr_t before;
 	uintptr_t other;
+	unsigned int whole;
 	unsigned int n;
 
 	if (!top)
@@ -247,7 +250,9 @@ static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
 			break;
 		other = sheaf_for_full(f, top);
 		if (!other) { /* the depot is full: to the slabs, the oldest last */
-			n = nr / sheaf_capacity(top) * sheaf_capacity(top);
+			whole = sheaf_capacity(top);
+			n = nr / whole * whole;
+			depot_note_made(array_depot(f), DEPOT_FULL, n / whole + (nr > n));
 			engine_flush(f, n, p);
 			nr -= n;
 			p += n;

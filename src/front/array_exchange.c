@@ -151,7 +151,7 @@ static always_inline unsigned int exchange_empty(struct front *f, const struct v
 		rest = sheaf_take(top, nr, p);
 	}
 	if (unlikely(rest == top || !replace(f, v, 0, rest))) {
-		push(v->depot, v->lane, DEPOT_FULL, top);
+		link_sheaf(v->lane, DEPOT_FULL, top); /* where it was */
 		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_EMPTY, v->top[0]);
@@ -204,7 +204,7 @@ static always_inline unsigned int exchange_full(struct front *f, const struct vi
 		sheaf_prefetch(top);
 	more = sheaf_give(top, nr, p);
 	if (unlikely(!replace(f, v, 0, more))) {
-		push(v->depot, v->lane, DEPOT_EMPTY, top);
+		link_sheaf(v->lane, DEPOT_EMPTY, top); /* where it was */
 		return 0;
 	}
 	push(v->depot, v->lane, DEPOT_FULL, v->top[likely(replace(f, v, 1, v->top[0]))]);

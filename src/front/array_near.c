@@ -19,7 +19,7 @@
  * Where slabs have no neighbours either, it waits for the next epoch.
  *
  * Small objects whose slabs are another CPU's (engine/slub/lane.c) came with a thread that moved,
- * or were freed here: they lie on cache lines with objects that the other CPU writes to. They go
+ * or were freed here: they lie on, or beside, cache lines that the other CPU writes to. They go
  * back to their slabs, where the other one finds them, and out go objects of slabs of this CPU. The
  * same number bounds both.
  *

@@ -18,7 +18,7 @@
 uintptr_t sheaf_new(unsigned int capacity)
 {
 	unsigned int bottom = USLAB_SHEAF_CAPACITY - capacity;
-	void **base = meta_alloc(USLAB_SHEAF_SIZE); /* zero-filled: every entry is a bottom */
+	void **base = meta_alloc_apart(USLAB_SHEAF_SIZE); /* zero: every entry is a bottom */
 
 	if (!base)
 		return 0;
@@ -167,6 +167,22 @@ uintptr_t depot_take(struct depot *d, enum depot_kind kind)
 		top = depot_take_from(d, lane_here(d), kind);
 	} while (!top && load_acquire(&d->nr_moves) != moves);
 	return top;
+}
+
+#define NOTE_MOST 1024u
+
+void depot_note_made(struct depot *d, enum depot_kind kind, unsigned int nr)
+{
+	struct depot_lane *lane = own_lane(d);
+
+	if (!lane || !nr)
+		return;
+	lock_acquire(&lane->lock);
+	for (unsigned int i = 0; i < MIN(nr, NOTE_MOST); i++)
+		count_made(d, lane, kind);
+	tell_if_rich(d, lane, DEPOT_FULL);
+	tell_if_rich(d, lane, DEPOT_EMPTY);
+	lock_release(&lane->lock);
 }
 
 /* Is it of a capacity that the front had before? */

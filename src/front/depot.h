@@ -11,18 +11,19 @@
  *             address of its top entry, so that the reference carries the count. A lane's bit is
  *             set in rich iff it is in told, under the lane's lock. Checked by depot_check().
  * Locks:      lane.lock (RANK_LANE), held for a few loads and stores, and a second lane's inside,
- *             which is only tried. depot.lock (RANK_DEPOT): lanes are made, or begin anew. Limits
- *             are changed under that and by one thread at a time (growth_lock).
+ *             which is only tried, for a batch of links at most. depot.lock (RANK_DEPOT): lanes are
+ *             made, or begin anew. Limits are changed under that and by one thread at a time
+ *             (growth_lock).
  * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_charged.c,
  *             array_exchange.c, array_idle.c, array_limit.c, array_near.c, array_remote.c,
- *             array_sheaf.h, depot_lane.h,
+ *             array_sheaf.h, depot_lane.c, depot_lane.h,
  *             cache/debug/misuse.c, cache/group/array.c, inspect/address.c, inspect/fronts.c and
  *             inspect/groups.c; calls depot_lane.c, depot_limit.c and page/meta.c.
  *
  * A CPU puts sheaves into its own lane and takes them out of it, so lock, counts and links stay in
- * its own caches. When its lane has none, it moves all that another lane has, if that is enough to
- * be worth the way (depot.batch) and that lane's own CPU does not take them again; else it goes
- * without (docs/adr/0073, docs/adr/0078).
+ * its own caches. When its lane has none, it moves some from another lane, if that has enough to be
+ * worth the way (depot.batch) and its own CPU does not take them again: all of them, if that CPU
+ * only frees. Else it goes without (docs/adr/0073, docs/adr/0078, docs/adr/0080).
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -64,7 +65,7 @@ struct depot_stack {
 	uint32_t low;	/* the fewest since the epoch began; atomic */
 	uint32_t quota; /* how many it may have without a look at others; atomic */
 	uint16_t high;	/* the most; DEPOT_HIGH_MOST: or more; atomic */
-	uint16_t puts;	/* how many came lately, see lane_gives(); atomic */
+	uint16_t made;	/* how many its CPUs made lately, see lane_gives(); atomic */
 };
 
 /*
@@ -223,6 +224,8 @@ bool depot_has_room(const struct depot *d);
  * exchanged.
  */
 uintptr_t depot_exchange(struct depot *d, enum depot_kind kind, uintptr_t top);
+/* This CPU made so many, a hint, that are not put here: the depot had none, or no space. */
+void depot_note_made(struct depot *d, enum depot_kind kind, unsigned int nr);
 
 /* ---- limits ---- */
 

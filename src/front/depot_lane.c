@@ -2,9 +2,10 @@
 /*
  * front/depot_lane.c - lanes are made, and what goes from one to another: sheaves, and quota
  *
- * Why:        docs/adr/0073.
+ * Why:        docs/adr/0073, docs/adr/0078, docs/adr/0080.
  * Data:       see depot.h.
- * Invariants: see depot.h. Whole stacks move by their first link, whatever their length.
+ * Invariants: see depot.h. Whole stacks move by their first link, whatever their length; parts are
+ *             cut off, a batch of links at most.
  * Locks:      the lane's own lock; inside, another one's, which is only tried, since two CPUs may
  *             do the same to each other. depot.lock where lanes are made.
  * Flow:       called by array_exchange.c, depot.c, depot_lane.h and depot_limit.c; calls
@@ -14,6 +15,13 @@
 
 #include "base/atomic.h"
 #include "page/meta.h"
+
+/*
+ * When both counts together come to so many for each sheaf of the lane, some bursts, they halve. At
+ * first they are equal: no lane is a source before it has shown it.
+ */
+#define MADE_A_SHEAF 8u
+#define MADE_LEAST 64u
 
 cold noinline struct depot_lane *depot_make_lanes(struct depot *d)
 {
@@ -28,6 +36,8 @@ cold noinline struct depot_lane *depot_make_lanes(struct depot *d)
 			lock_init(&lanes[i].lock, RANK_LANE);
 			lanes[i].capacity = (uint16_t)d->capacity;
 			lanes[i].bit = (uint8_t)(1u << i);
+			lanes[i].stack[DEPOT_FULL].made = MADE_LEAST / 2;
+			lanes[i].stack[DEPOT_EMPTY].made = MADE_LEAST / 2;
 		}
 		store_release(&d->lanes, lanes); /* pairs with lanes_of() */
 		unused = NULL;
@@ -54,20 +64,18 @@ uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind k
 	return top;
 }
 
-/* When both counts together come to so many for each sheaf of the lane, some bursts, they halve. */
-#define PUTS_A_SHEAF 8u
-#define PUTS_LEAST 64u
-
-noinline void depot_halve_puts(struct depot_lane *lane)
+noinline void depot_look_at_made(struct depot *d, struct depot_lane *lane)
 {
 	struct depot_stack *stack = lane->stack;
 	uint32_t nr = stack[DEPOT_FULL].nr + stack[DEPOT_EMPTY].nr;
-	uint32_t most = MIN(MAX(nr * PUTS_A_SHEAF, PUTS_LEAST), PUTS_MOST);
+	uint32_t most = MIN(MAX(nr * MADE_A_SHEAF, MADE_LEAST), MADE_MOST);
 
-	if (stack[DEPOT_FULL].puts + stack[DEPOT_EMPTY].puts < most)
+	tell_if_rich(d, lane, DEPOT_FULL);
+	tell_if_rich(d, lane, DEPOT_EMPTY);
+	if (stack[DEPOT_FULL].made + stack[DEPOT_EMPTY].made < most)
 		return;
 	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++)
-		store_relaxed(&stack[kind].puts, (uint16_t)(stack[kind].puts / 2));
+		store_relaxed(&stack[kind].made, (uint16_t)(stack[kind].made / 2));
 }
 
 noinline void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
@@ -78,22 +86,13 @@ noinline void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum dep
 	__atomic_fetch_or(&d->rich[kind], lane->bit, __ATOMIC_RELAXED);
 }
 
-/*
- * All that the other lane has, if that is enough; this one has none. Both locks are held. any: even
- * if lane_gives() says no.
- */
-static bool move_locked(const struct depot *d, struct depot_lane *lane, struct depot_lane *other,
-			enum depot_kind kind, bool any)
+/* All sheaves of a source, whatever their number. Both locks are held. */
+static void move_all(struct depot_lane *lane, struct depot_lane *other, enum depot_kind kind)
 {
 	struct depot_stack *from = &other->stack[kind];
 	struct depot_stack *to = &lane->stack[kind];
 	uint32_t nr = from->nr;
 
-	/* it told that before its own CPU took some */
-	if (nr < load_relaxed(&d->batch) || (!any && !lane_gives(d, other, kind)))
-		return false;
-	if (other->capacity != lane->capacity)
-		return false;
 	store_relaxed(&to->top, from->top);
 	store_relaxed(&to->nr, nr);
 	store_relaxed(&to->quota, to->quota + nr);
@@ -101,11 +100,66 @@ static bool move_locked(const struct depot *d, struct depot_lane *lane, struct d
 	forget_sheaves(from);
 	store_relaxed(&to->high, MAX(to->high, from->high));
 	store_relaxed(&from->high, 0);
-	count_puts(to, nr); /* whoever needs them next may have them */
 	if (kind == DEPOT_FULL) {
 		store_relaxed(&lane->nr_objects, other->nr_objects);
 		store_relaxed(&other->nr_objects, 0);
 	}
+}
+
+/*
+ * The newest of what a CPU may take again itself, a batch at most: two of them that run short in
+ * turn soon have as many as each needs. The most that it had in this epoch was with those. Both
+ * locks are held, this lane has none, and the batch may be another one by now.
+ */
+static void move_some(const struct depot *d, struct depot_lane *lane, struct depot_lane *other,
+		      enum depot_kind kind)
+{
+	struct depot_stack *from = &other->stack[kind];
+	struct depot_stack *to = &lane->stack[kind];
+	uint32_t batch = load_relaxed(&d->batch);
+	uint32_t nr = MIN(from->nr, batch);
+	uintptr_t last = from->top;
+	unsigned int objects = objects_in(other, last);
+
+	for (uint32_t i = 1; i < nr; i++) {
+		last = (uintptr_t)sheaf_base(last)[0];
+		objects += objects_in(other, last);
+	}
+	store_relaxed(&to->top, from->top);
+	store_relaxed(&from->top, (uintptr_t)sheaf_base(last)[0]);
+	sheaf_base(last)[0] = NULL;
+	store_relaxed(&to->nr, nr);
+	store_relaxed(&from->nr, from->nr - nr);
+	store_relaxed(&to->quota, to->quota + nr);
+	store_relaxed(&from->quota, from->quota - nr);
+	store_relaxed(&from->low, MIN(from->low, from->nr));
+	if (from->high != DEPOT_HIGH_MOST)
+		store_relaxed(&from->high, (uint16_t)(from->high - nr));
+	raise_high(to);
+	if (kind == DEPOT_FULL) {
+		store_relaxed(&lane->nr_objects, objects);
+		store_relaxed(&other->nr_objects, other->nr_objects - objects);
+	}
+}
+
+/* Has it enough to be worth the way? any: even if its own CPU takes them again. */
+static inline bool has_batch(const struct depot *d, const struct depot_lane *lane,
+			     enum depot_kind kind, bool any)
+{
+	return load_relaxed(&lane->stack[kind].nr) >= load_relaxed(&d->batch) &&
+	       (any || lane_gives(d, lane, kind));
+}
+
+/* This lane has none. Both locks are held. false: the other one told that before it used some. */
+static bool move_locked(const struct depot *d, struct depot_lane *lane, struct depot_lane *other,
+			enum depot_kind kind, bool any)
+{
+	if (!has_batch(d, other, kind, any) || other->capacity != lane->capacity)
+		return false;
+	if (lane_is_source(other, kind))
+		move_all(lane, other, kind);
+	else
+		move_some(d, lane, other, kind);
 	return true;
 }
 
@@ -129,7 +183,8 @@ static bool move_from(struct depot *d, struct depot_lane *lane, enum depot_kind 
 		fetch_add(&d->nr_moves, 1); /* in both locks: depot_take() */
 		if (moved)		    /* before who waits for the other lane finds it empty */
 			tell_if_rich(d, lane, kind);
-		forget_rich(d, other, kind);
+		if (!has_batch(d, other, kind, false))
+			forget_rich(d, other, kind);
 		lock_leave_inside(&other->lock);
 	}
 	return moved;

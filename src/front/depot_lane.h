@@ -83,44 +83,44 @@ static inline unsigned int objects_in(const struct depot_lane *lane, uintptr_t t
 
 /* ---- what a lane gives to others: hints, written under its lock ---- */
 
-#define PUTS_MOST 60000u
-#define PUTS_LOOK 16u
+#define MADE_MOST 60000u
+#define MADE_LOOK 16u
 
 /* depot_lane.c */
-void depot_halve_puts(struct depot_lane *lane);
+void depot_look_at_made(struct depot *d, struct depot_lane *lane);
 void depot_tell_slow(struct depot *d, struct depot_lane *lane, enum depot_kind kind);
 
-static always_inline void count_put(struct depot_lane *lane, enum depot_kind kind)
+/* Now and then it is told what the lane gives, since that changes with either count. */
+static always_inline void count_made(struct depot *d, struct depot_lane *lane, enum depot_kind kind)
 {
 	struct depot_stack *stack = &lane->stack[kind];
 
-	store_relaxed(&stack->puts, (uint16_t)(stack->puts + 1));
-	if (unlikely(!(stack->puts % PUTS_LOOK)))
-		depot_halve_puts(lane);
+	store_relaxed(&stack->made, (uint16_t)(stack->made + 1));
+	if (unlikely(!(stack->made % MADE_LOOK)))
+		depot_look_at_made(d, lane);
 }
 
-/* They come from another lane. */
-static inline void count_puts(struct depot_stack *stack, uint32_t nr)
-{
-	store_relaxed(&stack->puts, (uint16_t)MIN(stack->puts + nr, PUTS_MOST));
-}
-
-/* A lane keeps so many times what the depot may hold at first for its own CPU: some 300 KiB. */
-#define LANE_KEEPS 10u
+/* A lane keeps so many times what the depot may hold at first: half a MiB to two. */
+#define LANE_KEEPS 32u
 
 /*
- * A CPU that only frees puts sheaves with objects there, and one that only allocates empty ones:
- * these are for others. What a CPU both frees and allocates, in bursts, it takes again itself, and
- * who took it meanwhile would have to bring it back; so others may have that only of lanes which
- * have much.
+ * Does its CPU make more of that kind than it uses? One that only frees makes full sheaves, one
+ * that only allocates empty ones. What comes from other lanes is not made here.
+ */
+static inline bool lane_is_source(const struct depot_lane *lane, enum depot_kind kind)
+{
+	return load_relaxed(&lane->stack[!kind].made) * 2 < load_relaxed(&lane->stack[kind].made);
+}
+
+/*
+ * What a CPU both frees and allocates, in bursts, it takes again itself, and who took it meanwhile
+ * would have to bring it back; so others may have that only of lanes which have much.
  */
 static inline bool lane_gives(const struct depot *d, const struct depot_lane *lane,
 			      enum depot_kind kind)
 {
-	const struct depot_stack *stack = &lane->stack[kind];
-
-	return load_relaxed(&lane->stack[!kind].puts) * 2 < load_relaxed(&stack->puts) ||
-	       load_relaxed(&stack->nr) > LANE_KEEPS * load_relaxed(&d->base[kind]);
+	return lane_is_source(lane, kind) || lane_is_source(lane, !kind) ||
+	       load_relaxed(&lane->stack[kind].nr) > LANE_KEEPS * load_relaxed(&d->base[kind]);
 }
 
 /*
@@ -142,8 +142,7 @@ static inline void forget_rich(struct depot *d, struct depot_lane *lane, enum de
 }
 
 /* It has quota for it. */
-static always_inline void push(struct depot *d, struct depot_lane *lane, enum depot_kind kind,
-			       uintptr_t top)
+static always_inline void link_sheaf(struct depot_lane *lane, enum depot_kind kind, uintptr_t top)
 {
 	struct depot_stack *stack = &lane->stack[kind];
 
@@ -153,7 +152,14 @@ static always_inline void push(struct depot *d, struct depot_lane *lane, enum de
 	raise_high(stack);
 	if (kind == DEPOT_FULL)
 		store_relaxed(&lane->nr_objects, lane->nr_objects + objects_in(lane, top));
-	count_put(lane, kind);
+}
+
+/* One that its CPU made; it has quota for it. */
+static always_inline void push(struct depot *d, struct depot_lane *lane, enum depot_kind kind,
+			       uintptr_t top)
+{
+	link_sheaf(lane, kind, top);
+	count_made(d, lane, kind);
 	tell_if_rich(d, lane, kind);
 }
 
@@ -210,7 +216,7 @@ struct depot_lane *depot_make_lanes(struct depot *d);
 /* The first sheaf of that kind from that lane on and around; 0: there is none. */
 uintptr_t depot_take_from(struct depot *d, unsigned int first, enum depot_kind kind);
 /*
- * The lane, whose lock is held, has none of that kind: all that another one has become its own.
+ * The lane, whose lock is held, has none of that kind: it gets some that another one has, or all.
  * false: none has enough for others, or their locks are not free.
  */
 bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot_kind kind);

@@ -2,11 +2,11 @@
 /*
  * page/meta.c - blocks for the allocator's own data
  *
- * Why:        docs/adr/0031.
- * Data:       bump..bump_end: the rest of the newest chunk or of a larger free block;
- *             free_blocks[shift]: blocks of 1 << shift bytes, linked through their
- *             first word, otherwise zero.
- * Invariants: used + free blocks + rest == mapped: nothing is lost to alignment (what a block must
+ * Why:        docs/adr/0031, docs/adr/0080.
+ * Data:       bump: the rest of the newest chunk or of a larger free block; lane_rest: of the block
+ *             that a lane of CPUs takes its own from; free_blocks[shift]: blocks of 1 << shift
+ *             bytes, linked through their first word, otherwise zero.
+ * Invariants: used + free blocks + rests == mapped: nothing is lost to alignment (what a block must
  *             skip goes to the free lists in smaller blocks). Checked by meta_check().
  * Locks:      meta_lock (RANK_META).
  * Flow:       see meta.h; calls os/memory/.
@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/cpu/cpu.h"
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
 #include "page/meta.h"
@@ -26,14 +27,20 @@
 #define MAX_SHIFT 46   /* no mapping is larger than user space */
 #define MAX_ALIGN 4096ul
 #define CHUNK_BYTES (256ul << 10)
+#define LANE_SHIFT 12 /* 4 KiB: what a lane takes at a time */
 
 struct free_block {
 	struct free_block *next;
 };
 
+struct rest {
+	char *start; /* NULL: there was none yet */
+	char *end;
+};
+
 static struct lock meta_lock = { 0, RANK_META };
-static char *bump;				      /* meta_lock */
-static char *bump_end;				      /* meta_lock */
+static struct rest bump;			      /* meta_lock */
+static struct rest lane_rest[OS_LANES];		      /* meta_lock */
 static struct free_block *free_blocks[MAX_SHIFT + 1]; /* meta_lock */
 
 struct meta_counters meta_counters;
@@ -65,19 +72,40 @@ static void *pop_locked(unsigned int shift)
 	return block;
 }
 
-/* Gives [bump, to) to the free lists, each block as large as alignment and space allow. */
-static void split_rest_locked(char *to)
+/* Gives all before `to` to the free lists, each block as large as alignment and space allow. */
+static void split_rest_locked(struct rest *rest, char *to)
 {
-	while (bump < to) {
-		unsigned long space = (unsigned long)(to - bump);
+	while (rest->start < to) {
+		unsigned long space = (unsigned long)(to - rest->start);
 		unsigned int shift = MIN(ilog2(space), CHUNK_SHIFT);
-		unsigned int aligned = (unsigned int)__builtin_ctzl((uintptr_t)bump);
+		unsigned int aligned = (unsigned int)__builtin_ctzl((uintptr_t)rest->start);
 
 		if (aligned < ilog2(MAX_ALIGN))
 			shift = MIN(shift, aligned);
-		push_locked(bump, shift);
-		bump += 1ul << shift;
+		push_locked(rest->start, shift);
+		rest->start += 1ul << shift;
 	}
+}
+
+/* In place of what there was, which goes to the free lists. */
+static void new_rest_locked(struct rest *rest, char *start, size_t size)
+{
+	split_rest_locked(rest, rest->end);
+	rest->start = start;
+	rest->end = start + size;
+}
+
+/* A block from where a rest starts; NULL: it has no space. */
+static void *cut_locked(struct rest *rest, unsigned int shift)
+{
+	size_t size = 1ul << shift;
+	char *start = (char *)ALIGN_UP((uintptr_t)rest->start, MIN(size, MAX_ALIGN));
+
+	if (!rest->start || start + size > rest->end)
+		return NULL;
+	split_rest_locked(rest, start);
+	rest->start = start + size;
+	return start;
 }
 
 /* Mappings are never unmapped, and the system puts them side by side where it can. */
@@ -122,24 +150,20 @@ static char *find_space_locked(unsigned int shift, size_t *size)
 	return chunk;
 }
 
-/* A block of at most 64 KiB from where bump points, which may first be set to other space. */
+/* A block of at most 64 KiB from the rest, which may first be set to other space. */
 static void *bump_locked(unsigned int shift)
 {
-	size_t size = 1ul << shift;
-	char *start = (char *)ALIGN_UP((uintptr_t)bump, MIN(size, MAX_ALIGN));
-	size_t space_size;
+	void *p = cut_locked(&bump, shift);
+	char *start;
+	size_t size;
 
-	if (!bump || start + size > bump_end) {
-		start = find_space_locked(shift, &space_size);
-		if (!start)
-			return NULL;
-		split_rest_locked(bump_end);
-		bump = start;
-		bump_end = start + space_size;
-	}
-	split_rest_locked(start);
-	bump = start + size;
-	return start;
+	if (p)
+		return p;
+	start = find_space_locked(shift, &size);
+	if (!start)
+		return NULL;
+	new_rest_locked(&bump, start, size);
+	return cut_locked(&bump, shift);
 }
 
 /* A block beyond 64 KiB, mapped on its own; it never joins a chunk. */
@@ -162,11 +186,39 @@ void *meta_prepare(size_t size)
 		return NULL;
 	lock_acquire(&meta_lock);
 	count_mapping_locked(start, size);
-	split_rest_locked(bump_end);
-	bump = start;
-	bump_end = start + size;
+	new_rest_locked(&bump, start, size);
 	lock_release(&meta_lock);
 	return start;
+}
+
+static void *alloc_locked(unsigned int shift)
+{
+	void *p = pop_locked(shift);
+
+	if (p)
+		return p;
+	return shift <= CHUNK_SHIFT ? bump_locked(shift) : map_locked(shift);
+}
+
+/* Where the lane's block is used up, one that was freed will do, before it takes a new one. */
+static void *alloc_apart_locked(unsigned int shift, unsigned int lane)
+{
+	struct rest *rest = &lane_rest[lane];
+	void *p = cut_locked(rest, shift);
+	char *start;
+
+	if (!p && shift < LANE_SHIFT && !free_blocks[shift] && !realtime_is_on()) {
+		start = alloc_locked(LANE_SHIFT);
+		if (start)
+			new_rest_locked(rest, start, 1ul << LANE_SHIFT);
+		p = cut_locked(rest, shift);
+	}
+	return p ? p : alloc_locked(shift);
+}
+
+static void count_used_locked(unsigned int shift)
+{
+	store_relaxed(&meta_counters.used, meta_counters.used + (1ul << shift));
 }
 
 void *meta_alloc(size_t size)
@@ -177,11 +229,23 @@ void *meta_alloc(size_t size)
 	if (shift > MAX_SHIFT)
 		return NULL;
 	lock_acquire(&meta_lock);
-	p = pop_locked(shift);
-	if (!p)
-		p = shift <= CHUNK_SHIFT ? bump_locked(shift) : map_locked(shift);
+	p = alloc_locked(shift);
 	if (p)
-		store_relaxed(&meta_counters.used, meta_counters.used + (1ul << shift));
+		count_used_locked(shift);
+	lock_release(&meta_lock);
+	return p;
+}
+
+void *meta_alloc_apart(size_t size)
+{
+	unsigned int shift = size_shift(size);
+	unsigned int lane = os_current_lane();
+	void *p;
+
+	lock_acquire(&meta_lock);
+	p = alloc_apart_locked(shift, lane);
+	if (p)
+		count_used_locked(shift);
 	lock_release(&meta_lock);
 	return p;
 }
@@ -217,7 +281,9 @@ void meta_check(void)
 	unsigned int shift;
 
 	lock_acquire(&meta_lock);
-	known = meta_counters.used + (size_t)(bump_end - bump);
+	known = meta_counters.used + (size_t)(bump.end - bump.start);
+	for (unsigned int lane = 0; lane < OS_LANES; lane++)
+		known += (size_t)(lane_rest[lane].end - lane_rest[lane].start);
 	for (shift = 0; shift <= MAX_SHIFT; shift++) {
 		size_t align = MIN(1ul << shift, MAX_ALIGN);
 		struct free_block *block;

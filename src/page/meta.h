@@ -2,8 +2,9 @@
 /*
  * page/meta.h - blocks for the allocator's own data, so that no cache ever needs a cache
  *
- * Data:       bump pointer in mapped chunks of 256 KiB; free lists by power of two from 16 bytes;
- *             beyond 64 KiB each block is a mapping of its own, kept and purged when freed.
+ * Data:       bump pointer in mapped chunks of 256 KiB, and one for each lane of CPUs in a block of
+ *             4 KiB; free lists by power of two from 16 bytes; beyond 64 KiB each block is a
+ *             mapping of its own, kept and purged when freed.
  * Invariants: blocks are zero-filled and aligned to their power of two, at most 4096; memory is
  *             never unmapped: a stale pointer into it (lock-free readers, tools) never faults.
  *             Checked by meta_check().
@@ -36,6 +37,11 @@ extern struct meta_range meta_ranges[META_RANGES];
 
 /* size bytes, zero-filled; NULL: out of memory. More than 64 KiB is mapped on its own. */
 void *meta_alloc(size_t size);
+/*
+ * Likewise, at most 64 KiB, and what is less than 4 KiB beside others of this CPU, not of other
+ * ones, unless there is a block that was freed: for what CPUs write to all the time.
+ */
+void *meta_alloc_apart(size_t size);
 /*
  * Maps size bytes, a multiple of 64 KiB, that the next blocks come from. Their start, for the
  * caller to make them resident; NULL: out of memory.

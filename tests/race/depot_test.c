@@ -31,7 +31,8 @@
 #define depot_take_from late_depot_take_from
 #define depot_move_to late_depot_move_to
 #define depot_more_quota late_depot_more_quota
-#define depot_halve_puts late_depot_halve_puts
+#define depot_look_at_made late_depot_look_at_made
+#define depot_note_made late_depot_note_made
 #define depot_tell_slow late_depot_tell_slow
 #define depot_take_unused late_depot_take_unused
 #include <pthread.h>

@@ -105,8 +105,13 @@ class BenchTest(unittest.TestCase):
         result, by_name = self.run_json("batch", "--quick", "--rounds", "2")
         arrays = {name: by_name.pop(name) for name in ARRAYS}
         self.assertEqual(set(by_name), set(OWN + MALLOCS + ["own-cache-bulk"]))
-        self.check_metrics(result, by_name, [f"{count}.{order}" for count in (100, 1000, 10000)
-                                             for order in ("fifo", "lifo", "mix")])
+        counts, two = (100, 1000, 10000), len(os.sched_getaffinity(0)) > 1
+        names = [f"{count}.{order}" for count in counts for order in ("fifo", "lifo", "mix")]
+        names += [f"{count}.two" for count in counts if two]
+        self.check_metrics(result, by_name, names)
+        self.assertEqual({name: list(entry["metrics"]) for name, entry in by_name.items()},
+                         {name: names for name in by_name})
+        self.assertEqual(len(set(result["settings"]["cpus"])), 2 if two else 1)
         for name, entry in arrays.items():
             got = {way: entry["metrics"][f"got.{way}"]["median"] for way in WAYS}
             for way in ("single", "warm", "bulk", "FULL", "all"):
@@ -121,6 +126,20 @@ class BenchTest(unittest.TestCase):
                 for what in ("alloc", "free"):
                     median = entry["metrics"][f"{what}.{way}"]["median"]
                     self.assertEqual(median is None, not got[way], (name, what, way))
+
+    def test_batch_as_text(self):
+        """Two CPUs have their columns and are named; with one the columns are not there."""
+        run = lambda cpus: bench("batch", "--quick", "--only", "own-cache,own-cache-bulk,glibc",
+                                 start=lambda: os.sched_setaffinity(0, cpus))
+        allowed = sorted(os.sched_getaffinity(0))
+        for cpus in allowed[-1:], allowed[-2:]:
+            text = run(cpus).stdout
+            self.assertIn("on CPU " + " and ".join(map(str, reversed(cpus))) + ";", text)
+            for title in "median", "ratio":
+                columns = re.search(rf"^{title} +100.fifo .* 10000.mix(.*)$", text, re.M).group(1).split()
+                self.assertEqual(columns, ["100.two", "1000.two", "10000.two"] if len(cpus) > 1 else [])
+        bulk = re.search(r"^own-cache-bulk +(.*)$", text, re.M).group(1).split()
+        self.assertEqual(len(bulk), 9 + 3 * (len(allowed) > 1))
 
     def test_arrays_as_text(self):
         text = bench("batch", "--quick", "--peers", "none", "--only", "slab,own-cache").stdout

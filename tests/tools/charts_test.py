@@ -40,9 +40,9 @@ def pair(**more):
                            "glibc": ("system", {"pair": 4.5}), "loop": ("floor", {"pair": 0.25})}, **more)
 
 
-def batch():
+def batch(*more):
     metrics = lambda base: {f"{n}.{order}": base * n / 100 for n in (100, 1000, 10000)
-                            for order in charts.ORDERS}
+                            for order in (*charts.ORDERS, *more)}
     return result("batch", {"own-cache": ("uslab", metrics(1)), "uslab-malloc": ("uslab", metrics(8)),
                             "glibc": ("system", metrics(6)),
                             **{peer: ("peer", metrics(4 + n)) for n, peer in enumerate(PEERS)}})
@@ -120,6 +120,15 @@ class Pictures(InTree):
             for n, peer in enumerate(PEERS):
                 self.assertAlmostEqual(dots[f"{label}: {peer} {charts.number(1 + n / 4)}"],
                                        one + octave * math.log2(1 + n / 4), delta=0.3)
+
+    def test_two_cpus(self):
+        """Bursts on two CPUs have rows where they were measured."""
+        self.add(batch("two"))
+        self.draw()
+        dots = self.dots("batch")
+        self.assertEqual(len(dots), 12 * (3 + len(PEERS)))
+        for n in (100, 1000, 10000):
+            self.assertIn(f"{n} on two CPUs: own-cache 0.250", dots)
 
     def test_whole_programs(self):
         self.add(whole())

@@ -2,7 +2,7 @@
 /*
  * engine/slub/lane.c - CPUs take small objects from different slabs
  *
- * Why:        docs/adr/0074.
+ * Why:        docs/adr/0074, docs/adr/0080.
  * Data:       struct page.stamp of a slab: the lane that took from it. A lane is a CPU, or several
  *             whose numbers are congruent. Of each node how long which lane has not taken anything.
  * Invariants: none: which slab a CPU takes from is a matter of speed.
@@ -10,11 +10,12 @@
  * Flow:       called by refill.c and slub.c; front/array_near.c looks at the stamps.
  *
  * Small objects share cache lines. If two CPUs hold some of one line, each write to one waits until
- * the other CPU has given the line up, in programs whose threads share nothing. So a slab is that
- * lane's which takes from it first, and others make new ones rather than take from it. It becomes
- * another's when its own has not taken anything for long, since the program has moved to other
- * CPUs, or when so much memory lies in partial slabs that it has to be used. In realtime there are
- * no lanes: to pass slabs by takes time.
+ * the other CPU has given the line up, in programs whose threads share nothing. Of objects of a few
+ * lines, prefetchers of one CPU take those of the other. So a slab is that lane's which takes from
+ * it first, and others make new ones rather than take from it. It becomes another's when its own
+ * has not taken anything for long, since the program has moved to other CPUs, or when so much
+ * memory lies in partial slabs that it has to be used. In realtime there are no lanes: to pass
+ * slabs by takes time.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
@@ -23,11 +24,11 @@
 #define LOOKS 32ul	 /* slabs that are passed by at a time, in search of one's own */
 #define PATIENCE 250u	 /* slabs of an idle lane that others pass by before they take from them */
 #define PARTIAL_MOST 64u /* slabs on the list: if there are more, any will do */
+#define MOST_SIZE 256u	 /* bytes; of larger ones slabs are a page or two: page/area.c */
 
-/* Of objects that are smaller than a line several lie on one. */
 bool slub_may_have_lanes(const struct slub *s, unsigned int size)
 {
-	return s->lazy && size < CACHE_LINE && os_topology.nr_cpu_ids > 1;
+	return s->lazy && size <= MOST_SIZE && os_topology.nr_cpu_ids > 1;
 }
 
 static bool may_take(struct engine_node *node, const struct page *slab, unsigned int own)

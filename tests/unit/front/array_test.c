@@ -397,8 +397,11 @@ IN_CHILD(test_depot_is_the_nodes)
 	os_act_as_cpu(0);
 	for (unsigned int i = 0; i < objects; i++)
 		p[i] = get();
-	for (unsigned int i = 0; i < objects; i++)
+	for (unsigned int i = 0; i < objects; i++) {
 		put(p[i]);
+		if (front.depot[0].lanes) /* as if it had long done nothing but free */
+			front.depot[0].lanes[0].stack[DEPOT_EMPTY].made = 0;
+	}
 	CHILD_CHECK(depot_count(&front.depot[0], DEPOT_FULL) == front.depot[0].batch &&
 		    depot_count(&front.depot[1], DEPOT_FULL) == 0);
 	fake.refills = 0;

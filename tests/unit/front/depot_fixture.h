@@ -14,14 +14,6 @@
 static struct depot depot;
 static const struct depot_limits limits = { .capacity = CAPACITY, .max_full = 3, .max_empty = 2 };
 
-/* Made-up CPUs, so that the thread stays on one; two of them share each of the first lanes. */
-static inline void make(void)
-{
-	floors_init(DEPOT_LANES + 2, 1);
-	os_act_as_cpu(0);
-	depot_init(&depot, &limits);
-}
-
 /* A sheaf with n made-up objects. */
 static inline uintptr_t sheaf_of(unsigned int n, uintptr_t mark)
 {
@@ -33,6 +25,30 @@ static inline uintptr_t sheaf_of(unsigned int n, uintptr_t mark)
 		*(void **)top = (void *)mark++;
 	}
 	return top;
+}
+
+/* Lanes, none of whose CPUs is known to free or to allocate. */
+static inline void make_lanes(void)
+{
+	CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
+	sheaf_delete(depot_get(&depot, DEPOT_EMPTY));
+	for (unsigned int i = 0; i < depot.nr_lanes; i++)
+		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++)
+			depot.lanes[i].stack[kind].made = 0;
+}
+
+static inline void init_as(const struct depot_limits *wanted)
+{
+	depot_init(&depot, wanted);
+	make_lanes();
+}
+
+/* Made-up CPUs, so that the thread stays on one; two of them share each of the first lanes. */
+static inline void make(void)
+{
+	floors_init(DEPOT_LANES + 2, 1);
+	os_act_as_cpu(0);
+	init_as(&limits);
 }
 
 static inline void put_as(unsigned int cpu, uintptr_t top)
@@ -54,7 +70,7 @@ static inline void make_large(void)
 	const struct depot_limits large = { CAPACITY, 64, 64 };
 
 	make();
-	depot_init(&depot, &large);
+	init_as(&large);
 	CHILD_CHECK(depot.batch == 16);
 }
 

@@ -88,7 +88,7 @@ IN_CHILD(test_sheaves_in_many_lanes)
 	const struct depot_limits many = { CAPACITY, 32, 32 };
 
 	make();
-	depot_init(&depot, &many);
+	init_as(&many);
 	for (unsigned int cpu = 1; cpu < 8; cpu++)
 		fill_as(cpu, 2);
 	CHILD_CHECK(!get_as(0) && !depot.rich[DEPOT_FULL]);
@@ -124,27 +124,82 @@ IN_CHILD(test_high_moves)
 IN_CHILD(test_empty_sheaves_move_in_batches)
 {
 	make_large();
+	fill_as(6, 1);
 	os_act_as_cpu(7);
 	for (unsigned int i = 0; i < 20; i++)
 		CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
 	os_act_as_cpu(6);
 	CHILD_CHECK(depot_exchange(&depot, DEPOT_FULL, sheaf_of(CAPACITY, 1)));
 	CHILD_CHECK(depot.lanes[6].stack[DEPOT_EMPTY].nr == 19);
-	CHILD_CHECK(depot.lanes[6].stack[DEPOT_FULL].nr == 1);
+	CHILD_CHECK(depot.lanes[6].stack[DEPOT_FULL].nr == 2);
 	os_act_as_cpu(0);
 	CHILD_CHECK(depot_get(&depot, DEPOT_EMPTY));
-	CHILD_CHECK(depot.lanes[0].stack[DEPOT_EMPTY].nr == 18);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_EMPTY].nr == 15);
+	CHILD_CHECK(depot.lanes[6].stack[DEPOT_EMPTY].nr == 3);
 	depot_check(&depot);
 }
 
-/* What moves is seen by those who wait for the lane that it left. */
+/* What a CPU that only allocates got from one that frees, others like it get in parts. */
 IN_CHILD(test_moved_sheaves_are_for_others)
 {
 	make_large();
-	fill_as(1, 40);
+	os_act_as_cpu(0);
+	CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
+	fill_as(1, 34);
 	CHILD_CHECK(get_as(0) && depot.rich[DEPOT_FULL] == 1u << 0);
-	CHILD_CHECK(get_as(2) && depot.rich[DEPOT_FULL] == 1u << 2);
-	CHILD_CHECK(depot.lanes[2].stack[DEPOT_FULL].nr == 38);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 33);
+	CHILD_CHECK(get_as(2) && depot.rich[DEPOT_FULL] == 1u << 0);
+	CHILD_CHECK(depot.lanes[2].stack[DEPOT_FULL].nr == 15);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 17);
+	/* as long as it is worth the way */
+	CHILD_CHECK(get_as(3) && depot.lanes[0].stack[DEPOT_FULL].nr == 1);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL]);
+	CHILD_CHECK(!get_as(4));
+	depot_check(&depot);
+}
+
+/* ... and these are no sheaves that it made itself: it does not seem to free. */
+IN_CHILD(test_moved_sheaves_are_not_made)
+{
+	make_large();
+	fill_as(1, 40);
+	CHILD_CHECK(get_as(0) && !depot.lanes[0].stack[DEPOT_FULL].made);
+	fill_as(5, 16);
+	CHILD_CHECK(get_as(4) && !depot.lanes[4].stack[DEPOT_FULL].made);
+	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].made == 40);
+}
+
+/* What slabs take or give in place of the depot counts, too: bursts of which they do a part. */
+IN_CHILD(test_what_slabs_do_counts)
+{
+	make_large();
+	os_act_as_cpu(1);
+	depot_note_made(&depot, DEPOT_EMPTY, 20);
+	fill_as(1, 40);
+	forget_all();
+	fill_as(1, 1);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1); /* more than twice as many */
+	forget_all();
+	depot_note_made(&depot, DEPOT_EMPTY, 1);
+	fill_as(1, 1);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0));
+	depot_note_made(&depot, DEPOT_FULL, 2);
+	fill_as(1, 1);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1 && get_as(0));
+	depot_check(&depot);
+}
+
+/* A lane that has just been made is no source: a burst begins with frees, as far as it can see. */
+IN_CHILD(test_no_source_at_first)
+{
+	const struct depot_limits large = { CAPACITY, 64, 64 };
+
+	floors_init(2, 1);
+	depot_init(&depot, &large);
+	fill_as(1, 32);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0));
+	fill_as(1, 8);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1 && get_as(0));
 	depot_check(&depot);
 }
 
@@ -169,6 +224,50 @@ static void bursts_as(unsigned int cpu, unsigned int bursts, unsigned int n)
 {
 	while (bursts--)
 		burst_as(cpu, n);
+}
+
+/* Allocates n sheaves, which there are, and frees them. */
+static void take_and_give_as(unsigned int cpu, unsigned int n)
+{
+	uintptr_t sheaf[n];
+
+	os_act_as_cpu(cpu);
+	for (unsigned int i = 0; i < n; i++) {
+		sheaf[i] = depot_get(&depot, DEPOT_FULL);
+		CHILD_CHECK(sheaf[i]);
+		depot_note_made(&depot, DEPOT_EMPTY, 1);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, sheaf[i]));
+}
+
+/* A CPU that turns to one kind only has some for others, of both kinds, and says so. */
+IN_CHILD(test_what_becomes_unbalanced_is_told)
+{
+	make_large();
+	bursts_as(1, 4, 20);
+	fill_as(1, 30);
+	forget_all();
+	os_act_as_cpu(1);
+	for (unsigned int i = 0; i < 8; i++)
+		sheaf_delete(depot_get(&depot, DEPOT_FULL));
+	depot_note_made(&depot, DEPOT_EMPTY, 8);
+	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !depot.rich[DEPOT_EMPTY]);
+	depot_note_made(&depot, DEPOT_EMPTY, 200);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1 && depot.rich[DEPOT_EMPTY] == 1u << 1);
+	CHILD_CHECK(get_as(0) && depot.lanes[1].stack[DEPOT_FULL].nr == 6);
+	depot_check(&depot);
+	/* and at the next look, without that it misses */
+	forget_all();
+	bursts_as(2, 1, 20);
+	fill_as(2, 20);
+	for (unsigned int i = 0; i < 40; i++) {
+		os_act_as_cpu(2);
+		CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, sheaf_of(0, 0)));
+		sheaf_delete(depot_get(&depot, DEPOT_EMPTY));
+	}
+	CHILD_CHECK(depot.rich[DEPOT_FULL] & 1u << 2);
+	depot_check(&depot);
 }
 
 /* Others do without what a CPU takes again itself, and do not make it write where they read. */
@@ -200,7 +299,8 @@ IN_CHILD(test_bursts_at_the_limit)
 	fill_as(1, 1);
 	forget_all();
 	CHILD_CHECK(!depot_has_room(&depot) && get_as(0));
-	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 63);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15);
+	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].nr == 48);
 	depot_check(&depot);
 }
 
@@ -224,21 +324,45 @@ IN_CHILD(test_what_nobody_uses_is_for_all)
 	depot_check(&depot);
 }
 
-/* ... or has many times what depots hold at first. */
+/* ... or has many times what depots hold at first: in parts. */
 IN_CHILD(test_much_is_for_all)
 {
 	const struct depot_limits small = { CAPACITY, 1, 1 };
 
 	make();
-	depot_init(&depot, &small);
+	init_as(&small);
 	depot_raise(&depot, 200);
-	bursts_as(1, 6, 40);
+	bursts_as(1, 6, 60);
 	forget_all();
-	fill_as(1, 10);
+	fill_as(1, 32);
 	CHILD_CHECK(!depot.rich[DEPOT_FULL] && !get_as(0));
-	fill_as(1, 6);
+	fill_as(1, 1);
 	CHILD_CHECK(depot.rich[DEPOT_FULL] && get_as(0));
 	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr == 15);
+	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].nr == 17 && !depot.rich[DEPOT_FULL]);
+	depot_check(&depot);
+	CHILD_CHECK(depot_next_epoch(&depot).unused == 201 - 60); /* the most of them goes, too */
+}
+
+/* Two CPUs that run short in turn soon have what each needs, and take nothing from each other. */
+IN_CHILD(test_two_run_short_in_turn)
+{
+	const struct depot_limits small = { CAPACITY, 1, 1 };
+	uint32_t moves;
+
+	make();
+	init_as(&small);
+	depot_raise(&depot, 400);
+	bursts_as(1, 6, 150);
+	fill_as(1, 150);
+	for (unsigned int round = 0; round < 8; round++) {
+		moves = depot.nr_moves;
+		for (unsigned int cpu = 0; cpu < 2; cpu++)
+			take_and_give_as(cpu, 70);
+	}
+	CHILD_CHECK(depot.nr_moves == moves && depot_count(&depot, DEPOT_FULL) == 150);
+	CHILD_CHECK(depot.lanes[0].stack[DEPOT_FULL].nr >= 70);
+	CHILD_CHECK(depot.lanes[1].stack[DEPOT_FULL].nr >= 70);
 	depot_check(&depot);
 }
 
@@ -302,11 +426,16 @@ int main(void)
 		cmocka_unit_test(test_sheaves_in_many_lanes),
 		cmocka_unit_test(test_empty_sheaves_move_in_batches),
 		cmocka_unit_test(test_moved_sheaves_are_for_others),
+		cmocka_unit_test(test_moved_sheaves_are_not_made),
+		cmocka_unit_test(test_what_slabs_do_counts),
+		cmocka_unit_test(test_what_becomes_unbalanced_is_told),
+		cmocka_unit_test(test_no_source_at_first),
 		cmocka_unit_test(test_high_moves),
 		cmocka_unit_test(test_bursts_stay),
 		cmocka_unit_test(test_bursts_at_the_limit),
 		cmocka_unit_test(test_what_nobody_uses_is_for_all),
 		cmocka_unit_test(test_much_is_for_all),
+		cmocka_unit_test(test_two_run_short_in_turn),
 		cmocka_unit_test(test_quotas),
 		cmocka_unit_test(test_lanes_are_made),
 	};

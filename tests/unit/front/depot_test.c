@@ -142,6 +142,7 @@ IN_CHILD(test_largest_capacity)
 	uintptr_t top;
 
 	make();
+	depot = (struct depot){ 0 };
 	depot_init(&depot, &most);
 	top = sheaf_new(USLAB_SHEAF_CAPACITY);
 	CHILD_CHECK(depot_put(&depot, DEPOT_EMPTY, top));

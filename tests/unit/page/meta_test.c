@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "fixture.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 #include "threads.h"
 
@@ -53,6 +54,34 @@ IN_CHILD(a_freed_block_is_used_again)
 		meta_check();
 	}
 	meta_free(NULL, 100);
+}
+
+/* CPUs do not share a page, as long as nothing was freed; nothing is lost when sizes differ. */
+IN_CHILD(blocks_of_cpus_lie_apart)
+{
+	char *p[2][40];
+	size_t used = meta_counters.used;
+
+	CHILD_CHECK(os_topology_set(2, 1) == 0);
+	for (unsigned int i = 0; i < 80; i++) {
+		os_act_as_cpu(i % 2);
+		p[i % 2][i / 2] = meta_alloc_apart(256);
+		CHILD_CHECK(p[i % 2][i / 2] && (uintptr_t)p[i % 2][i / 2] % 256 == 0);
+		CHILD_CHECK(all_bytes(p[i % 2][i / 2], 256, 0));
+	}
+	meta_check();
+	for (unsigned int i = 0; i < 1600; i++)
+		CHILD_CHECK((uintptr_t)p[0][i / 40] >> 12 != (uintptr_t)p[1][i % 40] >> 12);
+	for (unsigned int i = 1; i < 16; i++)
+		CHILD_CHECK(p[0][i] == p[0][0] + 256 * i);
+	/* what was freed is used before a new page, by either */
+	meta_free(p[0][0], 256);
+	for (unsigned int i = 0; i < 8; i++)
+		CHILD_CHECK(meta_alloc_apart(256) == p[1][39] + 256 * (i + 1));
+	CHILD_CHECK(meta_alloc_apart(256) == p[0][0]);
+	CHILD_CHECK(meta_alloc_apart(48) && meta_alloc_apart(1024) && meta_alloc_apart(16384));
+	meta_check();
+	CHILD_CHECK(meta_counters.used - used == 88 * 256 + 64 + 1024 + 16384);
 }
 
 /* What must be skipped for alignment is not lost: chunks fill up to the last byte. */
@@ -191,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_zero_aligned_and_apart),
 		cmocka_unit_test(a_freed_block_is_used_again),
+		cmocka_unit_test(blocks_of_cpus_lie_apart),
 		cmocka_unit_test(alignment_wastes_nothing),
 		cmocka_unit_test(stale_pointers_never_fault),
 		cmocka_unit_test(large_blocks_give_their_memory_back),

@@ -108,8 +108,9 @@ struct benchmark {
 	const char *key;	      /* metric of the headline */
 	unsigned int size;	      /* bytes, when not asked for */
 	unsigned int takes;	      /* enum takes */
-	bool two_cpus;
-	bool counts; /* instructions are counted */
+	bool two_cpus;		      /* it needs them */
+	bool second_cpu; /* some of its metrics do, which are left out where there is one CPU */
+	bool counts;	 /* instructions are counted */
 
 	unsigned int rounds; /* when not asked for; 0: as usual */
 
@@ -195,6 +196,9 @@ const struct contestant *contestant_at(size_t i); /* NULL after the last */
 
 /* Chooses CPUs and contestants and finds their files. 0 or an exit status, with a message. */
 int plan_session(struct session *s);
+
+/* Is a second thread pinned to cpu[1]? */
+bool plan_second_cpu(const struct session *s);
 
 /* Threads of a kernel protocol: as asked for, else one per CPU. */
 unsigned int plan_threads(const struct session *s);

@@ -98,12 +98,13 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			 .takes = TAKES_MS | TAKES_SIZE,
 			 .counts = true },
 	[BENCH_BATCH] = { .name = "batch",
-			  .what = "ns per object: N allocs, N frees in order (fifo), reversed (lifo), "
-				  "shuffled (mix)",
-			  .modes = { "batch" },
+			  .what = "ns per object: N allocs, N frees; fifo, lifo, shuffled (mix), on "
+				  "two CPUs (two)",
+			  .modes = { "batch", "twins" },
 			  .key = "1000.fifo",
 			  .size = 64,
-			  .takes = TAKES_MS | TAKES_SIZE },
+			  .takes = TAKES_MS | TAKES_SIZE,
+			  .second_cpu = true },
 	[BENCH_BULK] = { .name = "bulk",
 			 .what = "ns per object: N by one call of alloc_bulk and one of free_bulk, and by "
 				 "loops",

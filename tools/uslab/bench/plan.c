@@ -2,10 +2,10 @@
 /*
  * uslab/bench/plan.c - who takes part in this run, on which CPUs, by which files
  *
- * Flow:       called by cmd_bench.c, for the number of threads by run.c, report.c and
- *             report_json.c, and for the empty loop by count_step.c and count_valgrind.c; calls
- *             catalogue.c and find_files.c. In: options; out: entries[] of struct session, with
- *             paths and CPUs.
+ * Flow:       called by cmd_bench.c, for the number of threads by run.c, for that and the second
+ *             CPU by report.c and report_json.c, and for the empty loop by count_step.c and
+ *             count_valgrind.c; calls catalogue.c and find_files.c. In: options; out: entries[] of
+ *             struct session, with paths and CPUs.
  *
  * What follows from the tables of catalogue.c and the options. Files are looked for before anything
  * runs, so that a missing library ends the command at once and with its name, not in the middle of
@@ -128,6 +128,11 @@ static int plan_cpus(struct session *s)
 		return util_fail(COMMAND, "%s needs two CPUs%s", s->benchmark->name,
 				 s->benchmark->takes & TAKES_THREADS ? ", or --threads" : "");
 	return 0;
+}
+
+bool plan_second_cpu(const struct session *s)
+{
+	return (s->benchmark->two_cpus || s->benchmark->second_cpu) && s->options.cpu[1] >= 0;
 }
 
 unsigned int plan_threads(const struct session *s)

@@ -207,7 +207,7 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 		fprintf(out, " of 3 passes of %u calls, in turn, on CPU %d", o->ops, o->cpu[0]);
 	else
 		fprintf(out, " of about %u ms each, in turn, on CPU %d", o->ms, o->cpu[0]);
-	if (s->benchmark->two_cpus && !s->benchmark->columns)
+	if (plan_second_cpu(s) && !s->benchmark->columns)
 		fprintf(out, " and %d", o->cpu[1]);
 	fputs("; spread: middle half of the rounds\n\n", out);
 }

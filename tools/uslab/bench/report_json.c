@@ -99,7 +99,7 @@ static struct json_object *settings_json(const struct session *s)
 	put_int(j, "ms", o->ms);
 	put_int(j, "size", o->size ? o->size : s->benchmark->size);
 	json_object_array_add(cpus, json_object_new_int(o->cpu[0]));
-	if (s->benchmark->two_cpus)
+	if (plan_second_cpu(s))
 		json_object_array_add(cpus, json_object_new_int(o->cpu[1]));
 	json_object_object_add(j, "cpus", cpus);
 	if (s->benchmark->columns)

@@ -48,13 +48,22 @@ IN_CHILD(test_two_cpus)
 	slub_check(&e);
 }
 
-IN_CHILD(test_large_objects_share_no_lines)
+/* Prefetchers bring the next lines of objects of some lines. */
+IN_CHILD(test_some_lines)
+{
+	make(2, 256);
+	CHILD_CHECK(take_as(0) != take_as(1) && nr_slabs(&e) == 2 && e.lanes);
+}
+
+IN_CHILD(test_large_objects)
 {
 	struct page *slab;
+	void *obj;
 
-	make(2, 64);
+	make(2, 264);
 	slab = take_as(0);
-	CHILD_CHECK(take_as(1) == slab && nr_slabs(&e) == 1 && !e.lanes);
+	os_act_as_cpu(1);
+	CHILD_CHECK(slub_refill(&e, &obj, 1, 0, -1) == 1 && slab_of(obj) == slab && !e.lanes);
 	CHILD_CHECK(engine_slab_lane(slab) == ENGINE_NO_LANE);
 }
 
@@ -185,7 +194,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_cpus),
-		cmocka_unit_test(test_large_objects_share_no_lines),
+		cmocka_unit_test(test_some_lines),
+		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_one_cpu),
 		cmocka_unit_test(test_not_lazy),
 		cmocka_unit_test(test_patience),
