@@ -31,6 +31,7 @@ HEADLINES = (
     ("handoff", "uslab-malloc", "one-way", 0.70, "the same, drop-in"),
     ("batch", "own-cache", "1000.fifo", None, "1000 allocs, then 1000 frees, own cache"),
     ("batch", "uslab-malloc", "1000.fifo", None, "the same, drop-in"),
+    ("batch", "uslab-malloc", "1000.two", None, "the same by two threads, drop-in"),
     ("malloc", "uslab-malloc", "mixed", None, "mixed sizes and lifetimes, drop-in"),
     ("malloc", "uslab-malloc", "larson", None, "threads that inherit blocks, drop-in"),
     ("malloc", "uslab-malloc", "python", None, "calls of an interpreter, drop-in"),

@@ -303,7 +303,8 @@ class CheckTest(CheckedTree):
 
     def test_figures_of_the_readme(self):
         metric = lambda value: {name: {"median": value} for name in
-                                ("pair", "one-way", "1000.fifo", "mixed", "larson", "python")}
+                                ("pair", "one-way", "1000.fifo", "1000.two", "mixed", "larson",
+                                 "python")}
         entry = lambda name, role, value: {"name": name, "role": role, "version": "1-2",
                                            "metrics": metric(value)}
         result = {"note": "commit 0123456789ab", "version": "1", "date": "2030-01-02T03:04:05Z", "settings": {
