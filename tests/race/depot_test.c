@@ -2,8 +2,9 @@
 /*
  * race/depot_test.c - sheaves that go from lane to lane, with delays around each lock
  *
- * front/depot.c and its other files are compiled into this one with their locks wrapped: the thread
- * may yield before it takes one, while it holds one, and before it tries a second one. Each sheaf
+ * front/depot.c and its other files are compiled into this one with their locks and relaxed reads
+ * wrapped: the thread may yield before it takes a lock, while it holds one, before it tries a second
+ * one, and before it reads what others change. Each sheaf
  * has a number, and one owner at a time: a thread, or the depot. Other threads change limits, begin
  * epochs, and take all locks as a fork does: then every sheaf that no thread owns is in some lane.
  */
@@ -65,13 +66,24 @@ static bool late_try(struct lock *l)
 	return true;
 }
 
+/* What is read without a lock, or written without the one that is held, may change at each read. */
+static void pause_at_read(void)
+{
+	if (rand_r(&seed) % 8 == 0)
+		sched_yield();
+}
+
 #define lock_acquire late_acquire
 #define lock_try_beside late_try
+#undef load_relaxed
+#define load_relaxed(p) (pause_at_read(), __atomic_load_n((p), __ATOMIC_RELAXED))
 #include "front/depot.c"
 #include "front/depot_lane.c"
 #include "front/depot_limit.c"
 #undef lock_acquire
 #undef lock_try_beside
+#undef load_relaxed
+#define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
 #define THREADS 4u
 #define CPUS 4u
@@ -304,6 +316,30 @@ IN_CHILD(test_storm)
 	count_all();
 }
 
+/* As a change of limits does, which takes no lane's lock. */
+static void *change_batch(void *arg)
+{
+	(void)arg;
+	seed = 3000;
+	while (!load_relaxed(&over)) {
+		store_relaxed(&depot.batch, 1 + (uint32_t)rand_r(&seed) % 16);
+		sched_yield();
+	}
+	return NULL;
+}
+
+IN_CHILD(test_batch_changes)
+{
+	floors_init(CPUS, 1);
+	depot_init(&depot, &limits);
+	depot_raise(&depot, SHEAVES);
+	make_sheaves();
+	moves = 0;
+	run_beside(change_batch);
+	CHILD_CHECK(moves > 100);
+	count_all();
+}
+
 /* The depot begins anew again and again, as when capacities change, while others use it. */
 static void *renew(void *arg)
 {
@@ -396,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_batch_changes),
 		cmocka_unit_test(test_renew_meanwhile),
 		cmocka_unit_test(test_take_finds_what_moves),
 	};
