@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/modes.h - the modes that every allocator has: pair, written, count, batch, twins, handoff
+ * bench/modes.h - what each allocator has: pair, written, count, batch, batch-two, handoff
  *
  * Drives the loops of bodies.h for one allocator and prints the metrics. Locality is in
  * locality.h; the mixed workloads, which need realloc and calloc, are in workloads.h.
@@ -111,13 +111,13 @@ static inline void mode_batch(struct subject *s)
 	}
 }
 
-/* ---- twins: the same by two threads at once ---- */
+/* ---- batch-two: the same by two threads at once ---- */
 
 /*
  * In a mapping of its own: on the stack of one thread the counters, which the other one looks at
  * while it waits, would share a line with what that thread writes.
  */
-struct twins {
+struct batch_two {
 	const struct subject *subject;
 	size_t count;
 	unsigned int ms;
@@ -128,7 +128,7 @@ struct twins {
 };
 
 /* Goes on with bursts until both threads are here: none measures beside one that only waits. */
-static inline void twins_meet(const struct batch_job *job, _Atomic unsigned int *here)
+static inline void batch_two_meet(const struct batch_job *job, _Atomic unsigned int *here)
 {
 	atomic_fetch_add_explicit(here, 1, memory_order_relaxed);
 	while (atomic_load_explicit(here, memory_order_relaxed) < 2)
@@ -136,41 +136,41 @@ static inline void twins_meet(const struct batch_job *job, _Atomic unsigned int 
 }
 
 /* ns per object, by this thread's clock. */
-static inline double twins_measure(struct twins *t)
+static inline double batch_two_measure(struct batch_two *t)
 {
 	struct batch_job job;
 	double ns;
 
 	batch_init(&job, t->subject, t->count);
 	batch_fill_order(&job.batch, 0);
-	twins_meet(&job, &t->begun);
+	batch_two_meet(&job, &t->begun);
 	ns = measure(batch_run, &job, t->ms) / (double)t->count;
-	twins_meet(&job, &t->measured);
+	batch_two_meet(&job, &t->measured);
 	return ns;
 }
 
-static inline void *twins_second(void *arg)
+static inline void *batch_two_second(void *arg)
 {
-	struct twins *t = arg;
+	struct batch_two *t = arg;
 
 	pin(t->subject->args->cpu[1]);
-	t->second_ns = twins_measure(t);
+	t->second_ns = batch_two_measure(t);
 	return NULL;
 }
 
 /* The mean of two threads on two CPUs. */
-static inline double twins_run(const struct subject *s, size_t count, unsigned int ms)
+static inline double batch_two_run(const struct subject *s, size_t count, unsigned int ms)
 {
-	struct twins *t = harness_alloc(sizeof(*t));
+	struct batch_two *t = harness_alloc(sizeof(*t));
 	pthread_t thread;
 	double ns;
 
 	t->subject = s;
 	t->count = count;
 	t->ms = ms;
-	if (pthread_create(&thread, NULL, twins_second, t))
+	if (pthread_create(&thread, NULL, batch_two_second, t))
 		die("cannot start a thread");
-	ns = twins_measure(t);
+	ns = batch_two_measure(t);
 	pthread_join(thread, NULL);
 	ns = (ns + t->second_ns) / 2;
 	munmap(t, sizeof(*t));
@@ -182,7 +182,7 @@ static inline double twins_run(const struct subject *s, size_t count, unsigned i
  * process of its own: some allocators are slower for good once there was a second thread, and this
  * begins with what the batch mode begins with. Without a second CPU there is nothing to measure.
  */
-static inline void mode_twins(struct subject *s)
+static inline void mode_batch_two(struct subject *s)
 {
 	unsigned int ms = s->args->ms / NR_BATCH_COUNTS + 1;
 
@@ -190,7 +190,7 @@ static inline void mode_twins(struct subject *s)
 		char name[32];
 
 		snprintf(name, sizeof(name), "%zu.two", batch_counts[i]);
-		emit_metric(name, twins_run(s, batch_counts[i], ms));
+		emit_metric(name, batch_two_run(s, batch_counts[i], ms));
 	}
 }
 
@@ -264,8 +264,9 @@ static inline bool run_common_mode(struct subject *s)
 		const char *name;
 		void (*run)(struct subject *s);
 	} modes[] = {
-		{ "pair", mode_pair },	 { "written", mode_written }, { "count", mode_count },
-		{ "batch", mode_batch }, { "twins", mode_twins },     { "handoff", mode_handoff },
+		{ "pair", mode_pair },		 { "written", mode_written },
+		{ "count", mode_count },	 { "batch", mode_batch },
+		{ "batch-two", mode_batch_two }, { "handoff", mode_handoff },
 	};
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (strchr(args.contestant, '/')) {
-		if (strcmp(args.mode, "twins")) /* one thread measures arrays */
+		if (strcmp(args.mode, "batch-two")) /* one thread measures arrays */
 			run_arrays(&args);
 		return fflush(stdout) ? 1 : 0;
 	}
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(args.contestant, "kmalloc-variable")) {
 		subject.bodies = &kmalloc_variable_bodies;
 	} else if (!strcmp(args.contestant, "bulk")) {
-		if (strcmp(args.mode, "batch") && strcmp(args.mode, "twins"))
+		if (strcmp(args.mode, "batch") && strcmp(args.mode, "batch-two"))
 			die("bulk is measured in batches only");
 		subject.bodies = &bulk_bodies;
 		subject.ctx = own_cache(args.size, "array");

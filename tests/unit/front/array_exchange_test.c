@@ -14,6 +14,7 @@ struct state {
 	uintptr_t spare;
 	uintptr_t top[DEPOT_KINDS];
 	unsigned int nr[DEPOT_KINDS];
+	unsigned int made[DEPOT_KINDS];
 };
 
 static int cpu;
@@ -38,6 +39,7 @@ static struct state look(void)
 	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
 		now.top[kind] = lane_here()->stack[kind].top;
 		now.nr[kind] = lane_here()->stack[kind].nr;
+		now.made[kind] = lane_here()->stack[kind].made;
 	}
 	return now;
 }

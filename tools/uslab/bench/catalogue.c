@@ -100,7 +100,7 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 	[BENCH_BATCH] = { .name = "batch",
 			  .what = "ns per object: N allocs, N frees; fifo, lifo, shuffled (mix), on "
 				  "two CPUs (two)",
-			  .modes = { "batch", "twins" },
+			  .modes = { "batch", "batch-two" },
 			  .key = "1000.fifo",
 			  .size = 64,
 			  .takes = TAKES_MS | TAKES_SIZE,
