@@ -239,6 +239,39 @@ BOTH_MODES(test_use_falls)
 	balance(2 * CAP - 1);
 }
 
+/* What both have in their stacks. */
+static void swap_lanes(struct depot_lane *a, struct depot_lane *b)
+{
+	struct depot_lane was = *a;
+
+	if (a == b) /* their numbers are congruent */
+		return;
+	memcpy(a->stack, b->stack, sizeof(a->stack));
+	memcpy(b->stack, was.stack, sizeof(b->stack));
+	a->nr_objects = b->nr_objects;
+	b->nr_objects = was.nr_objects;
+}
+
+/* A sheaf that the thread cannot put into that CPU's word goes back, and counts as nothing made. */
+static void check_put_back(int other)
+{
+	struct depot_lane *mine = lane_here();
+	struct depot *d = depot_here();
+	struct depot_lane *lane = &d->lanes[(unsigned int)other & (d->nr_lanes - 1)];
+	struct depot_lane was;
+
+	swap_lanes(mine, lane);
+	was = *lane;
+	CHILD_CHECK(was.stack[DEPOT_FULL].nr == 2 && !array_exchange_empty(&front, other));
+	for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
+		CHILD_CHECK(lane->stack[kind].top == was.stack[kind].top);
+		CHILD_CHECK(lane->stack[kind].nr == was.stack[kind].nr);
+		CHILD_CHECK(lane->stack[kind].made == was.stack[kind].made);
+	}
+	CHILD_CHECK(lane->nr_objects == was.nr_objects);
+	swap_lanes(mine, lane);
+}
+
 /* A thread that has moved meanwhile changes nothing of the CPU that it was on. */
 BOTH_MODES(test_other_cpu)
 {
@@ -254,6 +287,7 @@ BOTH_MODES(test_other_cpu)
 	*percpu_spare(ID, other) = before.spare; /* it seems to be as this one */
 	*percpu_word(ID, other) = before.array;
 	CHILD_CHECK(!array_exchange_empty(&front, other) && is_same(before));
+	check_put_back(other);
 	*percpu_word(ID, other) = front_stop_word;
 	*percpu_spare(ID, other) = 0;
 	balance(2 * CAP);
