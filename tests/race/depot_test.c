@@ -3,10 +3,10 @@
  * race/depot_test.c - sheaves that go from lane to lane, with delays around each lock
  *
  * front/depot.c and its other files are compiled into this one with their locks and relaxed reads
- * wrapped: the thread may yield before it takes a lock, while it holds one, before it tries a second
- * one, and before it reads what others change. Each sheaf
- * has a number, and one owner at a time: a thread, or the depot. Other threads change limits, begin
- * epochs, and take all locks as a fork does: then every sheaf that no thread owns is in some lane.
+ * wrapped: the thread may yield before it takes a lock, while it holds one, before it tries a
+ * second one, and before it reads what others change. Each sheaf has a number, and one owner at a
+ * time: a thread, or the depot. Other threads change limits, begin epochs, and take all locks as a
+ * fork does: then every sheaf that no thread owns is in some lane.
  */
 #define depot_clock late_depot_clock
 #define sheaf_new late_sheaf_new
