@@ -57,19 +57,6 @@ ALWAYS void op_kfree(void *ctx, void *p)
 
 KMALLOC_SIZES(KMALLOC_INSTANCE)
 
-static const struct bodies *kmalloc_bodies(size_t size)
-{
-#define KMALLOC_CASE(bytes) \
-	case bytes:         \
-		return &kmalloc_##bytes##_bodies;
-
-	switch (kmalloc_size_roundup(size)) {
-		KMALLOC_SIZES(KMALLOC_CASE)
-	default:
-		die("kmalloc has no cache for %zu bytes", size);
-	}
-}
-
 /* ---- kmalloc of a size that it does not know ---- */
 
 ALWAYS void *op_kmalloc_variable(void *ctx, size_t size)
@@ -79,6 +66,19 @@ ALWAYS void *op_kmalloc_variable(void *ctx, size_t size)
 }
 
 BENCH_INSTANCE(kmalloc_variable, op_kmalloc_variable, op_kfree);
+
+static const struct bodies *kmalloc_bodies(size_t size)
+{
+#define KMALLOC_CASE(bytes) \
+	case bytes:         \
+		return &kmalloc_##bytes##_bodies;
+
+	switch (kmalloc_size_roundup(size)) {
+		KMALLOC_SIZES(KMALLOC_CASE)
+	default: /* page runs */
+		return &kmalloc_variable_bodies;
+	}
+}
 
 /* ---- bulk: a whole batch by one call ---- */
 

@@ -5,7 +5,7 @@
  * Data:       the word of a cache on a CPU.
  * Invariants: see front/array.c.
  * Locks:      none (rseq mode), the CPU's lock (generic mode).
- * Flow:       used by array_sheaf.h and cache/.
+ * Flow:       used by array_sheaf.h, cache/ and malloc/slow.c.
  */
 #ifndef FRONT_ARRAY_H
 #define FRONT_ARRAY_H
@@ -62,6 +62,23 @@ extern unsigned int array_near_most;
 
 /* All that depots have not needed for an epoch goes back. Context: no lock of a front is held. */
 void array_limit_reap_all(void);
+
+/* Depots that have grown, of objects larger than a page; atomic, a hint. */
+extern unsigned int array_limit_large;
+void array_limit_make_way_slow(size_t bytes, const struct depot *d);
+/*
+ * The thread is about to take so many bytes from slabs, for the depot d if that is not NULL: what
+ * nobody used lately of other depots' large objects goes back, a few arrays for each 64 KiB.
+ * Context: no lock of a front is held.
+ */
+static always_inline void array_limit_make_way(size_t bytes, const struct depot *d)
+{
+	if (unlikely(load_relaxed(&array_limit_large)))
+		array_limit_make_way_slow(bytes, d);
+}
+
+/* So much less of a page run counts there: it may be one that the CPU keeps (page/pcp_runs.h). */
+#define RUN_MAKES_WAY 4u
 
 /* The lock of front/array_limit.c, for fork; it is taken before those of depots. */
 void array_limit_each_lock(void (*act)(struct lock *l));

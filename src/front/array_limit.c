@@ -2,17 +2,16 @@
 /*
  * front/array_limit.c - how many sheaves depots may hold, by overflows and underflows
  *
- * Why:        docs/adr/0034, docs/adr/0077.
+ * Why:        docs/adr/0034, docs/adr/0077, docs/adr/0081.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done; the bytes
  *             that all of them may hold beyond what they held at first; hints for misses.
  * Invariants: array_growth_bytes is the sum, over both lists, of what max is above base times the
- *             bytes that a full sheaf is counted with. A depot of a front that is destroyed is on
- *             none.
+ *             bytes of a full sheaf's objects. A depot of a front that is destroyed is on none.
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
  *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
  *             locks and the engine's inside. Misses only try it.
- * Flow:       called by front/array.c, front/array_capacity.c, front/array_sheaf.h, cache/fork.c
+ * Flow:       called by front/array.c, array.h, array_capacity.c and array_sheaf.h, cache/fork.c
  *             and cache/reap.c; calls depot.c, depot_limit.c, array.c, page/buddy.h and
  *             page/meta.h.
  *
@@ -29,6 +28,10 @@
  * programs that seldom get to the engine (array_limit_age()). A step is short, however many depots
  * have grown; they take turns. A round of cache/reap.c does all steps that are due, for programs
  * that hardly miss any more.
+ *
+ * Of objects larger than a page a few are much memory, and a program may take 16 MiB of one size
+ * after the other within an epoch. So of their depots what nobody took since the last look goes
+ * back as memory is taken, too, one depot after the other: see array_limit_make_way().
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -47,17 +50,17 @@
 #define GROWTH_SHARE 1
 #define GROWTH_MIN (1ul << 20) /* bytes */
 
-/*
- * Of larger objects a few are much memory, and what it takes to use them costs far more than to
- * fetch them from a slab.
- */
-#define GROWTH_MAX_OBJECT PAGE_SIZE
+/* The largest class of the drop-in: its blocks are objects up to here, page runs above. */
+#define GROWTH_MAX_OBJECT (8 * PAGE_SIZE)
 
 /* Bounds of one step, in all, so of the time of the call that does it. */
 #define REAP_SHEAVES 4u /* that go back, with objects or empty */
 #define REAP_DEPOTS 16u /* that are looked at */
 
 #define RAISE_LOOKS 64u /* at depots of either list, where one gets more space */
+
+/* So much that a thread takes, from slabs or as page runs, lets it look at one depot. */
+#define BYTES_A_LOOK ((size_t)64 << 10)
 
 /* The clock is read by one in so many misses of a thread. */
 #define AGES_A_LOOK 16u
@@ -75,19 +78,30 @@ static struct list_head due = { &due, &due };
 static struct list_head done = { &done, &done };
 static uint32_t epoch; /* in which those of done became due last */
 unsigned long array_growth_bytes;
-static uint32_t reaped_at; /* the epoch in which none was due last; a hint without the lock */
-static bool is_due;	   /* some are; likewise */
+unsigned int array_limit_large; /* in both lists, of large objects; a hint without the lock */
+static uint32_t reaped_at;	/* the epoch in which none was due last; likewise */
+static bool is_due;		/* some are; likewise */
 
-/* The depot's capacity, since the front's may change without growth_lock. */
+/*
+ * Of a full sheaf's objects. What it takes itself is not counted: with it a depot had no space for
+ * the last of the objects that were in use, and some overflowed in each burst. By the depot's
+ * capacity, since the front's may change without growth_lock.
+ */
 static unsigned long sheaf_bytes(const struct front *f, const struct depot *d)
 {
-	return (unsigned long)d->capacity * f->engine->size + USLAB_SHEAF_SIZE;
+	return (unsigned long)d->capacity * f->engine->size;
 }
 
 static unsigned long bytes_beyond(const struct growth *g)
 {
 	return (g->depot->max[DEPOT_FULL] - g->depot->base[DEPOT_FULL]) *
 	       sheaf_bytes(g->front, g->depot);
+}
+
+/* What array_limit_make_way() is for. */
+static inline bool is_large(const struct front *f)
+{
+	return f->engine->size > PAGE_SIZE;
 }
 
 /* Now; the clock is read with the lock, so that it never goes back. */
@@ -117,6 +131,7 @@ static struct growth *growth_of(struct front *f, struct depot *d)
 	*g = (struct growth){ .front = f, .depot = d };
 	epoch_locked(); /* it becomes due in the next one */
 	list_add_tail(&g->list, &done);
+	store_relaxed(&array_limit_large, array_limit_large + is_large(f));
 	d->growth = g;
 	return g;
 }
@@ -179,6 +194,7 @@ static void forget(struct growth *g)
 {
 	g->depot->growth = NULL;
 	list_del(&g->list);
+	store_relaxed(&array_limit_large, array_limit_large - is_large(g->front));
 	meta_free(g, sizeof(*g));
 }
 
@@ -220,14 +236,15 @@ static void finish_locked(struct growth *g)
 		forget(g);
 }
 
-/* Up to most sheaves of one depot that is due. Returns how many went back. */
-static unsigned int reap_locked(struct growth *g, unsigned int most)
+/* Up to most sheaves of one depot's surplus. Returns how many went back. */
+static unsigned int reap_locked(struct growth *g, struct depot_surplus (*look)(struct depot *d),
+				unsigned int most)
 {
 	unsigned long before = bytes_beyond(g);
 	unsigned int n;
 
 	if (!g->is_reaped) {
-		g->surplus = depot_next_epoch(g->depot);
+		g->surplus = look(g->depot);
 		depot_lower(g->depot, (g->surplus.unused + 1) / 2);
 		g->is_reaped = true;
 	}
@@ -249,7 +266,7 @@ static bool step_locked(void)
 	uint32_t now = epoch_locked();
 
 	for (unsigned int i = 0; i < REAP_DEPOTS && left && !list_empty(&due); i++)
-		left -= reap_locked(list_first(&due, struct growth, list), left);
+		left -= reap_locked(list_first(&due, struct growth, list), depot_next_epoch, left);
 	store_relaxed(&is_due, !list_empty(&due));
 	if (is_due)
 		return true;
@@ -269,6 +286,49 @@ void array_limit_reap(void)
 {
 	if (unlikely(load_relaxed(&reaped_at) != depot_epoch()))
 		reap_some();
+}
+
+/* ---- less of large objects, as memory is taken ---- */
+
+/* The first of those with large objects, but for one; or NULL. */
+static struct growth *first_large(const struct list_head *list, const struct depot *but)
+{
+	unsigned int looks = 0;
+	const struct list_head *pos;
+
+	for (pos = list->next; pos != list && looks < RAISE_LOOKS; pos = pos->next, looks++) {
+		struct growth *g = list_entry(pos, struct growth, list);
+
+		if (g->depot != but && is_large(g->front))
+			return g;
+	}
+	return NULL;
+}
+
+/* One that is due has its epoch; of another one what was not used since the last look goes back. */
+static void reap_large_locked(const struct depot *but)
+{
+	struct growth *g = first_large(&due, but);
+
+	if (g) {
+		reap_locked(g, depot_next_epoch, REAP_SHEAVES);
+		return;
+	}
+	g = first_large(&done, but);
+	if (g)
+		reap_locked(g, depot_look, REAP_SHEAVES);
+}
+
+static __thread uint32_t taken __attribute__((tls_model("initial-exec"))); /* bytes since a look */
+
+noinline void array_limit_make_way_slow(size_t bytes, const struct depot *d)
+{
+	taken += (uint32_t)MIN(bytes, BYTES_A_LOOK);
+	if (taken < BYTES_A_LOOK || realtime_is_on() || !lock_try(&growth_lock))
+		return;
+	taken = 0;
+	reap_large_locked(d);
+	lock_release(&growth_lock);
 }
 
 static __thread uint8_t ages __attribute__((tls_model("initial-exec")));

@@ -255,6 +255,11 @@ struct depot_surplus {
 };
 /* Begins an epoch: what was the surplus in the last one. */
 struct depot_surplus depot_next_epoch(struct depot *d);
+/*
+ * Within an epoch: what nobody used since the last such look, or since it began. Space is not
+ * looked at: unused is 0.
+ */
+struct depot_surplus depot_look(struct depot *d);
 /* Takes away space that holds no sheaf; base stays. */
 void depot_lower(struct depot *d, uint32_t less);
 

@@ -188,11 +188,11 @@ uintptr_t depot_shrink(struct depot *d, enum depot_kind kind)
 	return top;
 }
 
-struct depot_surplus depot_next_epoch(struct depot *d)
+/* Sheaves that were not used since that was asked last. Space stays as it is. */
+struct depot_surplus depot_look(struct depot *d)
 {
 	struct depot_surplus last = { 0 };
 	struct depot_lane *lanes = lanes_of(d);
-	unsigned int high = 0;
 
 	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++) {
 		struct depot_lane *lane = &lanes[i];
@@ -200,11 +200,27 @@ struct depot_surplus depot_next_epoch(struct depot *d)
 		lock_acquire(&lane->lock);
 		last.full += lane->stack[DEPOT_FULL].low;
 		last.empty += lane->stack[DEPOT_EMPTY].low;
+		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++)
+			store_relaxed(&lane->stack[kind].low, lane->stack[kind].nr);
+		lock_release(&lane->lock);
+	}
+	return last;
+}
+
+struct depot_surplus depot_next_epoch(struct depot *d)
+{
+	struct depot_surplus last = depot_look(d);
+	struct depot_lane *lanes = lanes_of(d);
+	unsigned int high = 0;
+
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++) {
+		struct depot_lane *lane = &lanes[i];
+
+		lock_acquire(&lane->lock);
 		high += high_of(&lane->stack[DEPOT_FULL]);
 		for (unsigned int kind = 0; kind < DEPOT_KINDS; kind++) {
 			struct depot_stack *stack = &lane->stack[kind];
 
-			store_relaxed(&stack->low, stack->nr);
 			store_relaxed(&stack->high, 0);
 			raise_high(stack);
 		}

@@ -19,6 +19,7 @@
 #include "cache/reclaim/ahead.h"
 #include "debug/pages/pages.h"
 #include "engine/place.h"
+#include "front/array.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "malloc/sampling.h"
@@ -123,6 +124,7 @@ void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 	void *p;
 
 	instrument_enter();
+	array_limit_make_way(size / RUN_MAKES_WAY, NULL);
 	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
 	while (unlikely(!p) && limit_allows(size) && pressure_again(&t))
 		p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);

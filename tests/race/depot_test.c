@@ -24,6 +24,7 @@
 #define depot_underflows late_depot_underflows
 #define depot_raise late_depot_raise
 #define depot_shrink late_depot_shrink
+#define depot_look late_depot_look
 #define depot_next_epoch late_depot_next_epoch
 #define depot_lower late_depot_lower
 #define depot_each_lock late_depot_each_lock
@@ -244,7 +245,7 @@ static void *disturb(void *arg)
 		look_as_a_fork();
 		pthread_mutex_lock(&renewing);
 		depot_raise(&depot, (uint32_t)rand_r(&seed) % 64);
-		surplus = depot_next_epoch(&depot);
+		surplus = rand_r(&seed) % 2 ? depot_look(&depot) : depot_next_epoch(&depot);
 		depot_lower(&depot, surplus.unused);
 		top = depot_shrink(&depot, DEPOT_FULL);
 		if (top) {

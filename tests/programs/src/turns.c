@@ -5,8 +5,8 @@
  * usage: turns BLOCKS BYTES [SIZES]
  *
  * Takes that many blocks, writes all of their bytes, and frees them all, TURNS times; with SIZES
- * then likewise as many bytes in blocks of 64 bytes more, that many times. Then works for SECONDS
- * with a few small blocks.
+ * then likewise as many bytes in blocks of 64 bytes, or a quarter of BYTES, more, that many times.
+ * Then works for SECONDS with a few small blocks.
  * Writes "<page faults of a turn> <pages of a turn> <KiB resident after the turns> <KiB at the
  * end> <KiB at the peak>"; the faults are those of the last half of the first turns.
  */
@@ -111,9 +111,12 @@ int main(int argc, char **argv)
 		take_turn(block, nr, bytes);
 	}
 	faults = (page_faults() - faults) / (long)(TURNS - TURNS / 2);
-	for (size_t i = 1; i < sizes; i++)
+	for (size_t i = 1; i < sizes; i++) {
+		size_t larger = bytes + i * (bytes / 4 > 64 ? bytes / 4 : 64);
+
 		for (unsigned int turn = 0; turn < TURNS; turn++)
-			take_turn(block, nr * bytes / (bytes + 64 * i), bytes + 64 * i);
+			take_turn(block, nr * bytes / larger, larger);
+	}
 	resident = resident_kib();
 	work_on();
 	printf("%ld %lu %ld %ld %ld\n", faults, nr * bytes / PAGE, resident, resident_kib(),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/alloc_test.c - zeroing, constructors, nodes, and what happens when memory runs out
+ * unit/cache/alloc_test.c - zeroing, constructors, nodes, bursts, and what happens when memory runs
+ * out
  */
 #include "bytes.h"
 #include "cache_fixture.h"
+#include "front/depot.h"
 #include "refused.h"
 
 static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
@@ -262,6 +264,55 @@ IN_CHILD(test_bulk_of_none)
 	CHILD_CHECK(p == &p && stats_of(c).nr_slabs == 0);
 }
 
+/* ---- bursts ---- */
+
+#define BURST_BYTES (16ul << 20)
+
+static uint64_t no_time_passes(void)
+{
+	return 1000 * DEPOT_EPOCH_MS;
+}
+
+/* So many of them out and back, of all that the process has. */
+static void burst(struct cache *c, void **p, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		p[i] = get(c);
+	for (unsigned int i = 0; i < nr; i++)
+		cache_free(c, p[i]);
+}
+
+/*
+ * In the end the depot has all of them, small ones, whose arrays are much beside them, and buffers:
+ * nothing overflows any more, and no slab comes or goes.
+ */
+IN_CHILD(test_bursts_fit)
+{
+	static const unsigned int sizes[] = { 16, 64, 4096, 16384, 32768 };
+	static void *p[BURST_BYTES / 16];
+
+	ready();
+	stay_here();
+	depot_clock = no_time_passes;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct cache *c = make("c", sizes[i], 0, 0);
+		const struct depot *d = &c->front.depot[os_current_node()];
+		unsigned int nr = (unsigned int)(BURST_BYTES / sizes[i]);
+		uint32_t overflows;
+		unsigned long slabs;
+
+		for (unsigned int round = 0; round < 20; round++)
+			burst(c, p, nr);
+		overflows = d->nr_overflows;
+		slabs = stats_of(c).nr_slabs;
+		CHILD_CHECK(overflows > 0);
+		burst(c, p, nr);
+		CHILD_CHECK(d->nr_overflows == overflows && stats_of(c).nr_slabs == slabs);
+		cache_check_all();
+		cache_destroy(c->handle, NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_bulk_all_or_none),
 		cmocka_unit_test(test_bulk_gives_hits_back),
 		cmocka_unit_test(test_bulk_of_none),
+		cmocka_unit_test(test_bursts_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,7 +278,7 @@ BOTH_MODES(test_late_steps)
  */
 BOTH_MODES(test_share)
 {
-	const unsigned int sheaf = CAP * PAGE_SIZE + USLAB_SHEAF_SIZE;
+	const unsigned int sheaf = CAP * PAGE_SIZE;
 	const unsigned int least = 2 + (1u << 20) / sheaf;
 	unsigned int max;
 
@@ -321,13 +321,120 @@ BOTH_MODES(test_ages)
 	balance(0);
 }
 
-/* Objects of more than a page are fetched from their slabs. */
+/* Objects of more than 32 KiB, which no class has, are fetched from their slabs. */
 BOTH_MODES(test_large_objects)
 {
 	here();
-	make_of(PAGE_SIZE + 8);
+	make_of(8 * PAGE_SIZE + 8);
 	bursts(4, OBJECTS);
 	CHILD_CHECK(depot_here()->nr_underflows > 0 && !depot_here()->growth);
+}
+
+/* Smaller ones are kept, also where a depot holds none at first. */
+BOTH_MODES(test_buffers)
+{
+	here();
+	make_of(8 * PAGE_SIZE);
+	CHILD_CHECK(depot_here()->max[DEPOT_FULL] == 0);
+	bursts(6, 5 * CAP);
+	fake.refills = fake.flushes = 0;
+	bursts(3, 5 * CAP);
+	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
+	next_epoch();
+	steps_of_reap();
+	next_epoch();
+	steps_of_reap();
+	CHILD_CHECK(depot_count(depot_here(), DEPOT_FULL) == 0);
+	balance(0);
+}
+
+/* ---- large objects make way ---- */
+
+#define LARGE (4 * PAGE_SIZE)
+#define LOOK_BYTES (64u << 10)
+
+/* Two fronts of large objects over one engine: the first one's depot has grown, to nr sheaves. */
+static void make_two(unsigned int nr)
+{
+	void *p[64 * SMALL];
+
+	make_of(LARGE);
+	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: they may grow */
+	for (unsigned int i = 0; i < 2; i++)
+		CHILD_CHECK(front_make(&many[i], &front_array_ops, &fake, ID + 1 + i, SMALL) == 0);
+	while (depot_count(depot_of(0), DEPOT_FULL) < nr) {
+		for (unsigned int k = 0; k < (nr + 2) * SMALL; k++)
+			CHILD_CHECK(
+				(p[k] = many[0].ops->alloc(&many[0], GFP_KERNEL, NUMA_NO_NODE)));
+		for (unsigned int k = 0; k < (nr + 2) * SMALL; k++)
+			many[0].ops->free(&many[0], p[k]);
+	}
+	CHILD_CHECK(load_relaxed(&array_limit_large) == 1);
+}
+
+/*
+ * Who takes memory has what nobody used go back, within an epoch: a first look tells what lies
+ * there, each later one gives some of it back, and its space with it.
+ */
+BOTH_MODES(test_large_objects_make_way)
+{
+	unsigned int looks = 0;
+	unsigned int max;
+
+	here();
+	make_two(16);
+	max = depot_of(0)->max[DEPOT_FULL];
+	array_limit_make_way(LOOK_BYTES, NULL);
+	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16 &&
+		    max == depot_of(0)->max[DEPOT_FULL]);
+	for (; depot_count(depot_of(0), DEPOT_FULL) > depot_of(0)->base[DEPOT_FULL] && looks < 20;
+	     looks++) {
+		unsigned int before = depot_count(depot_of(0), DEPOT_FULL);
+
+		array_limit_make_way(LOOK_BYTES / 4, NULL);
+		array_limit_make_way(LOOK_BYTES / 4, NULL);
+		array_limit_make_way(LOOK_BYTES / 4, NULL);
+		CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == before); /* not yet */
+		array_limit_make_way(LOOK_BYTES / 4, NULL);
+		CHILD_CHECK(before - depot_count(depot_of(0), DEPOT_FULL) <= 4);
+		many[0].ops->check(&many[0]);
+	}
+	CHILD_CHECK(looks < 20 && depot_of(0)->max[DEPOT_FULL] < max);
+	CHILD_CHECK(fake.nr_out == many[0].ops->held(&many[0]));
+}
+
+/* What is used between two looks stays, and so does the depot that asks. */
+BOTH_MODES(test_what_is_used_stays)
+{
+	void *p[18 * SMALL];
+
+	here();
+	make_two(16);
+	for (unsigned int i = 0; i < 20; i++) {
+		array_limit_make_way(LOOK_BYTES, depot_of(1));
+		for (unsigned int k = 0; k < 18 * SMALL; k++)
+			CHILD_CHECK(
+				(p[k] = many[0].ops->alloc(&many[0], GFP_KERNEL, NUMA_NO_NODE)));
+		for (unsigned int k = 0; k < 18 * SMALL; k++)
+			many[0].ops->free(&many[0], p[k]);
+	}
+	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
+	for (unsigned int i = 0; i < 20; i++)
+		array_limit_make_way(LOOK_BYTES, depot_of(0));
+	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
+}
+
+/* A refill asks. */
+BOTH_MODES(test_refills_make_way)
+{
+	here();
+	make_two(16);
+	for (unsigned int i = 0; i < 40 * SMALL; i++)
+		CHILD_CHECK(many[1].ops->alloc(&many[1], GFP_KERNEL, NUMA_NO_NODE));
+	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == depot_of(0)->base[DEPOT_FULL]);
+	front.ops->drain(&many[0]);
+	array_limit_forget(&many[0]);
+	CHILD_CHECK(load_relaxed(&array_limit_large) == 0);
 }
 
 BOTH_MODES(test_destroyed)
@@ -419,6 +526,10 @@ int main(void)
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_large_objects),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_large_objects_make_way),
+		cmocka_unit_test(test_what_is_used_stays),
+		cmocka_unit_test(test_refills_make_way),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_drain_beside_a_reap),
 		cmocka_unit_test(test_threads),

@@ -201,6 +201,29 @@ IN_CHILD(test_epoch_after_shrink)
 	CHILD_CHECK(last.full == 6 && last.unused == 0);
 }
 
+/* Within an epoch: what was not used since is told once more, space is not. */
+IN_CHILD(test_look)
+{
+	struct depot_surplus last;
+	uintptr_t top;
+
+	make();
+	depot_raise(&depot, 4);
+	fill(6);
+	last = depot_look(&depot);
+	CHILD_CHECK(last.full == 0 && last.empty == 0 && last.unused == 0);
+	CHILD_CHECK((top = depot_get(&depot, DEPOT_FULL)));
+	CHILD_CHECK(depot_put(&depot, DEPOT_FULL, top));
+	last = depot_look(&depot);
+	CHILD_CHECK(last.full == 5 && last.unused == 0);
+	for (unsigned int i = 0; i < 4; i++)
+		CHILD_CHECK(depot_get(&depot, DEPOT_FULL));
+	depot_look(&depot);
+	depot_check(&depot);
+	last = depot_next_epoch(&depot); /* the most that there were is known still */
+	CHILD_CHECK(last.full == 2 && last.unused == depot.max[DEPOT_FULL] - 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_lower),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_epoch_after_shrink),
+		cmocka_unit_test(test_look),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

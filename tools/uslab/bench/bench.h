@@ -25,6 +25,8 @@
 #define MAX_MODES 4
 #define MAX_NAME 32
 #define MAX_THREADS 64
+#define MAX_OBJECT 32768u /* bytes */
+#define MAX_MESSAGE 8192u /* of hackbench, likewise */
 
 enum role {
 	ROLE_USLAB,

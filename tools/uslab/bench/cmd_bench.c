@@ -79,8 +79,8 @@ static const struct option_row rows[] = {
 	  "milliseconds that a contestant measures per round (default 60; not locality, latency, "
 	  "hackbench, memory)" },
 	{ 's', "size", "N",
-	  "bytes per object (default 64, 8 to 8192; pair, batch, bulk, handoff, modes) or message "
-	  "(hackbench, default 512)" },
+	  "bytes per object (default 64, 8 to 32768; pair, batch, bulk, handoff, modes) or message "
+	  "(hackbench, default 512, up to 8192)" },
 	{ OPTION_CPU, "cpu", "A[,B]", "CPUs to run on (default: the last ones allowed)" },
 	{ OPTION_PEERS, "peers", "LIST",
 	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none" },
@@ -141,7 +141,7 @@ static const struct numeric {
 } numerics[] = {
 	{ 'r', "--rounds", 1, MAX_ROUNDS, offsetof(struct options, rounds), 0 },
 	{ 't', "--ms", 1, 10000, offsetof(struct options, ms), TAKES_MS },
-	{ 's', "--size", 8, 8192, offsetof(struct options, size), TAKES_SIZE },
+	{ 's', "--size", 8, MAX_OBJECT, offsetof(struct options, size), TAKES_SIZE },
 	{ 'g', "--groups", 1, 100, offsetof(struct options, groups), TAKES_GROUPS },
 	{ 'f', "--fds", 1, 100, offsetof(struct options, fds), TAKES_GROUPS },
 	{ 'l', "--loops", 1, 1000000, offsetof(struct options, loops), TAKES_GROUPS },
@@ -287,6 +287,9 @@ static int check_options(const struct options *o, const struct benchmark *b)
 		if (numerics[i].takes && !(numerics[i].takes & b->takes) &&
 		    *numeric_target(&copy, &numerics[i]))
 			return util_usage_error(COMMAND, "%s has no %s", b->name, numerics[i].name);
+	if (o->size > MAX_MESSAGE && b->takes & TAKES_GROUPS)
+		return util_usage_error(COMMAND, "%s has messages of up to %u bytes", b->name,
+					MAX_MESSAGE);
 	if (o->sizes && !(b->takes & TAKES_OBJECTS))
 		return util_usage_error(COMMAND, "%s has no --sizes", b->name);
 	if (o->model && !(b->takes & TAKES_MODEL))
