@@ -5,7 +5,7 @@
  * Data:       the word of a cache on a CPU.
  * Invariants: see front/array.c.
  * Locks:      none (rseq mode), the CPU's lock (generic mode).
- * Flow:       used by array_sheaf.h, cache/ and malloc/slow.c.
+ * Flow:       used by array_sheaf.h, cache/, malloc/resize.c and malloc/slow.c.
  */
 #ifndef FRONT_ARRAY_H
 #define FRONT_ARRAY_H
@@ -67,9 +67,9 @@ void array_limit_reap_all(void);
 extern unsigned int array_limit_large;
 void array_limit_make_way_slow(size_t bytes, const struct depot *d);
 /*
- * The thread is about to take so many bytes from slabs, for the depot d if that is not NULL: what
- * nobody used lately of other depots' large objects goes back, a few arrays for each 64 KiB.
- * Context: no lock of a front is held.
+ * The thread is about to take so many bytes from slabs, for the depot d if that is not NULL, or as
+ * a page run: of other depots' large objects what nobody used lately goes back, twice as many bytes
+ * at most, for each 64 KiB or more. Context: no lock of a front is held; not in a nested call.
  */
 static always_inline void array_limit_make_way(size_t bytes, const struct depot *d)
 {
@@ -77,8 +77,12 @@ static always_inline void array_limit_make_way(size_t bytes, const struct depot 
 		array_limit_make_way_slow(bytes, d);
 }
 
-/* So much less of a page run counts there: it may be one that the CPU keeps (page/pcp_runs.h). */
-#define RUN_MAKES_WAY 4u
+/* The same for a page run. A quarter counts of one that the CPU may well have kept (pcp_runs.h). */
+#define KEPT_MOST ((size_t)256 << 10)
+static always_inline void array_limit_make_way_for_run(size_t bytes)
+{
+	array_limit_make_way(bytes <= KEPT_MOST ? bytes / 4 : bytes, NULL);
+}
 
 /* The lock of front/array_limit.c, for fork; it is taken before those of depots. */
 void array_limit_each_lock(void (*act)(struct lock *l));

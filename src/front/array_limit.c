@@ -4,8 +4,9 @@
  *
  * Why:        docs/adr/0034, docs/adr/0077, docs/adr/0081.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
- *             those that are still to be reaped in this epoch, and those that are done; the bytes
- *             that all of them may hold beyond what they held at first; hints for misses.
+ *             those that are still to be reaped in this epoch, and those that are done, and if it
+ *             has large objects in a third; the bytes that all of them may hold beyond what they
+ *             held at first; hints for misses.
  * Invariants: array_growth_bytes is the sum, over both lists, of what max is above base times the
  *             bytes of a full sheaf's objects. A depot of a front that is destroyed is on none.
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
@@ -30,8 +31,8 @@
  * that hardly miss any more.
  *
  * Of objects larger than a page a few are much memory, and a program may take 16 MiB of one size
- * after the other within an epoch. So of their depots what nobody took since the last look goes
- * back as memory is taken, too, one depot after the other: see array_limit_make_way().
+ * after the other within an epoch. So as memory is taken their depots are looked at, one after the
+ * other, and what nobody took since the last look goes back (array_limit_make_way()).
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -59,14 +60,23 @@
 
 #define RAISE_LOOKS 64u /* at depots of either list, where one gets more space */
 
-/* So much that a thread takes, from slabs or as page runs, lets it look at one depot. */
-#define BYTES_A_LOOK ((size_t)64 << 10)
+/*
+ * So much that is taken from slabs or as page runs lets a thread look at depots of large objects,
+ * once at each; twice as much may go back.
+ */
+#define WAY_LEAST ((size_t)64 << 10)
+#define WAY_MOST ((size_t)1 << 30)
+#define WAY_TIMES 2u
+#define WAY_MUCH ((size_t)4 << 20) /* at once: as long as there is some */
+#define WAY_LOOKS 64u
+#define WAY_SHEAVES 32u /* under one hold of the lock */
 
 /* The clock is read by one in so many misses of a thread. */
 #define AGES_A_LOOK 16u
 
 struct growth {
-	struct list_head list; /* due or done */
+	struct list_head list;	/* due or done */
+	struct list_head large; /* of those with large objects */
 	struct front *front;
 	struct depot *depot;
 	bool is_reaped; /* in steps; surplus is still to go back */
@@ -76,16 +86,17 @@ struct growth {
 static struct lock growth_lock = LOCK_INIT(RANK_GROWTH);
 static struct list_head due = { &due, &due };
 static struct list_head done = { &done, &done };
-static uint32_t epoch; /* in which those of done became due last */
+static struct list_head larges = { &larges, &larges }; /* in turn */
+static uint32_t epoch;				       /* in which those of done became due last */
 unsigned long array_growth_bytes;
-unsigned int array_limit_large; /* in both lists, of large objects; a hint without the lock */
+unsigned int array_limit_large; /* those of larges; a hint without the lock */
 static uint32_t reaped_at;	/* the epoch in which none was due last; likewise */
 static bool is_due;		/* some are; likewise */
 
 /*
  * Of a full sheaf's objects. What it takes itself is not counted: with it a depot had no space for
  * the last of the objects that were in use, and some overflowed in each burst. By the depot's
- * capacity, since the front's may change without growth_lock.
+ * capacity, since the front's may change without growth_lock; 0: it takes none by now.
  */
 static unsigned long sheaf_bytes(const struct front *f, const struct depot *d)
 {
@@ -131,7 +142,10 @@ static struct growth *growth_of(struct front *f, struct depot *d)
 	*g = (struct growth){ .front = f, .depot = d };
 	epoch_locked(); /* it becomes due in the next one */
 	list_add_tail(&g->list, &done);
-	store_relaxed(&array_limit_large, array_limit_large + is_large(f));
+	if (is_large(f)) {
+		list_add_tail(&g->large, &larges);
+		store_relaxed(&array_limit_large, array_limit_large + 1);
+	}
 	d->growth = g;
 	return g;
 }
@@ -167,14 +181,20 @@ static unsigned long program_use(struct front *f, struct depot *d, uint32_t over
 /* Twice the space, or what is left of the share. */
 static void raise_locked(struct front *f, struct depot *d, uint32_t overflows)
 {
-	unsigned long most = MAX(program_use(f, d, overflows) / GROWTH_SHARE, GROWTH_MIN);
-	unsigned long left = most > array_growth_bytes ? most - array_growth_bytes : 0;
-	uint32_t more = (uint32_t)MIN(MAX(d->max[DEPOT_FULL], 1u), left / sheaf_bytes(f, d));
+	unsigned long bytes = sheaf_bytes(f, d);
+	unsigned long most;
+	unsigned long left;
+	uint32_t more;
 
-	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !d->capacity || !growth_of(f, d))
+	if (!bytes || f->engine->size > GROWTH_MAX_OBJECT)
+		return;
+	most = MAX(program_use(f, d, overflows) / GROWTH_SHARE, GROWTH_MIN);
+	left = most > array_growth_bytes ? most - array_growth_bytes : 0;
+	more = (uint32_t)MIN(MAX(d->max[DEPOT_FULL], 1u), left / bytes);
+	if (!more || !growth_of(f, d))
 		return;
 	depot_raise(d, more);
-	store_relaxed(&array_growth_bytes, array_growth_bytes + more * sheaf_bytes(f, d));
+	store_relaxed(&array_growth_bytes, array_growth_bytes + more * bytes);
 }
 
 /* Nothing more than a hint is lost when another thread has the lock. */
@@ -194,7 +214,10 @@ static void forget(struct growth *g)
 {
 	g->depot->growth = NULL;
 	list_del(&g->list);
-	store_relaxed(&array_limit_large, array_limit_large - is_large(g->front));
+	if (is_large(g->front)) {
+		list_del(&g->large);
+		store_relaxed(&array_limit_large, array_limit_large - 1);
+	}
 	meta_free(g, sizeof(*g));
 }
 
@@ -236,18 +259,20 @@ static void finish_locked(struct growth *g)
 		forget(g);
 }
 
-/* Up to most sheaves of one depot's surplus. Returns how many went back. */
-static unsigned int reap_locked(struct growth *g, struct depot_surplus (*look)(struct depot *d),
-				unsigned int most)
+/* Up to most sheaves of one depot that is due. Returns how many went back. */
+static unsigned int reap_locked(struct growth *g, unsigned int most)
 {
 	unsigned long before = bytes_beyond(g);
+	unsigned int unused;
 	unsigned int n;
 
 	if (!g->is_reaped) {
-		g->surplus = look(g->depot);
+		g->surplus = depot_next_epoch(g->depot);
 		depot_lower(g->depot, (g->surplus.unused + 1) / 2);
 		g->is_reaped = true;
 	}
+	unused = depot_unused(g->depot, DEPOT_FULL); /* some may have been taken since */
+	g->surplus.full = MIN(g->surplus.full, unused);
 	n = reap_sheaves(g, most);
 	store_relaxed(&array_growth_bytes, array_growth_bytes - (before - bytes_beyond(g)));
 	if (!g->surplus.full && !g->surplus.empty) {
@@ -266,7 +291,7 @@ static bool step_locked(void)
 	uint32_t now = epoch_locked();
 
 	for (unsigned int i = 0; i < REAP_DEPOTS && left && !list_empty(&due); i++)
-		left -= reap_locked(list_first(&due, struct growth, list), depot_next_epoch, left);
+		left -= reap_locked(list_first(&due, struct growth, list), left);
 	store_relaxed(&is_due, !list_empty(&due));
 	if (is_due)
 		return true;
@@ -290,45 +315,76 @@ void array_limit_reap(void)
 
 /* ---- less of large objects, as memory is taken ---- */
 
-/* The first of those with large objects, but for one; or NULL. */
-static struct growth *first_large(const struct list_head *list, const struct depot *but)
+/*
+ * Of what nobody used since the last look up to so many bytes go back, but no more than a quarter:
+ * a depot that is about to grow, turn by turn, would not get beyond a few. Returns how many bytes.
+ */
+static size_t look_locked(struct growth *g, size_t bytes)
 {
-	unsigned int looks = 0;
-	const struct list_head *pos;
+	struct depot *d = g->depot;
+	size_t each = sheaf_bytes(g->front, d);
+	unsigned int unused = depot_unused(d, DEPOT_FULL);
+	unsigned int quarter = depot_count(d, DEPOT_FULL) / 4;
+	unsigned int most = MIN(MIN(unused, quarter), WAY_SHEAVES);
+	unsigned long before = bytes_beyond(g);
+	unsigned int n = 0;
+	uintptr_t top;
 
-	for (pos = list->next; pos != list && looks < RAISE_LOOKS; pos = pos->next, looks++) {
-		struct growth *g = list_entry(pos, struct growth, list);
-
-		if (g->depot != but && is_large(g->front))
-			return g;
+	while (n < most && n * each < bytes && (top = depot_shrink(d, DEPOT_FULL))) {
+		sheaf_delete(sheaf_flush(g->front, top));
+		n++;
 	}
-	return NULL;
+	depot_look(d);
+	store_relaxed(&array_growth_bytes, array_growth_bytes - (before - bytes_beyond(g)));
+	return n * each;
 }
 
-/* One that is due has its epoch; of another one what was not used since the last look goes back. */
-static void reap_large_locked(const struct depot *but)
+/* The next one in turn, but for one. Returns how many bytes went back. */
+static size_t look_at_next_locked(const struct depot *but, size_t bytes)
 {
-	struct growth *g = first_large(&due, but);
+	struct growth *g;
 
-	if (g) {
-		reap_locked(g, depot_next_epoch, REAP_SHEAVES);
-		return;
-	}
-	g = first_large(&done, but);
-	if (g)
-		reap_locked(g, depot_look, REAP_SHEAVES);
+	if (list_empty(&larges))
+		return 0;
+	g = list_first(&larges, struct growth, large);
+	list_del(&g->large);
+	list_add_tail(&g->large, &larges);
+	return g->depot != but ? look_locked(g, bytes) : 0;
 }
 
-static __thread uint32_t taken __attribute__((tls_model("initial-exec"))); /* bytes since a look */
+/* Up to so many bytes, by so many looks; on: by more, as long as one of so many gives some. */
+static void make_way(size_t bytes, unsigned int looks, bool on, const struct depot *but)
+{
+	unsigned int left = looks;
 
+	while (bytes && left) {
+		size_t back;
+
+		if (!lock_try(&growth_lock))
+			return;
+		back = look_at_next_locked(but, bytes);
+		lock_release(&growth_lock);
+		bytes -= MIN(bytes, back);
+		left = back && on ? looks : left - 1;
+	}
+}
+
+static size_t taken; /* bytes since a look; some may be lost when two threads add theirs */
+
+/*
+ * For much that is taken at once all depots are looked at a second time: else it would come on top
+ * of what was used just before.
+ */
 noinline void array_limit_make_way_slow(size_t bytes, const struct depot *d)
 {
-	taken += (uint32_t)MIN(bytes, BYTES_A_LOOK);
-	if (taken < BYTES_A_LOOK || realtime_is_on() || !lock_try(&growth_lock))
-		return;
-	taken = 0;
-	reap_large_locked(d);
-	lock_release(&growth_lock);
+	unsigned int larges_now = load_relaxed(&array_limit_large);
+	unsigned int nr = MIN(larges_now, WAY_LOOKS);
+	size_t now = load_relaxed(&taken) + MIN(bytes, WAY_MOST);
+	bool much = bytes >= WAY_MUCH;
+
+	store_relaxed(&taken, now < WAY_LEAST ? now : 0);
+	if (now >= WAY_LEAST && !realtime_is_on())
+		make_way(now * WAY_TIMES, much ? 2 * nr : nr, much, d);
 }
 
 static __thread uint8_t ages __attribute__((tls_model("initial-exec")));

@@ -62,7 +62,7 @@ enum depot_kind {
 struct depot_stack {
 	uintptr_t top;	/* of the newest sheaf, 0: none; atomic */
 	uint32_t nr;	/* sheaves; atomic */
-	uint32_t low;	/* the fewest since the epoch began; atomic */
+	uint32_t low;	/* the fewest since the epoch, or a look in it; atomic */
 	uint32_t quota; /* how many it may have without a look at others; atomic */
 	uint16_t high;	/* the most; DEPOT_HIGH_MOST: or more; atomic */
 	uint16_t made;	/* how many its CPUs made lately, see lane_gives(); atomic */
@@ -256,10 +256,12 @@ struct depot_surplus {
 /* Begins an epoch: what was the surplus in the last one. */
 struct depot_surplus depot_next_epoch(struct depot *d);
 /*
- * Within an epoch: what nobody used since the last such look, or since it began. Space is not
- * looked at: unused is 0.
+ * A look within an epoch: what nobody used since the last one, or since the epoch began. Space is
+ * not looked at: unused is 0.
  */
 struct depot_surplus depot_look(struct depot *d);
+/* How many sheaves that is by now, without a lock, so a hint; goes on with the same time. */
+unsigned int depot_unused(const struct depot *d, enum depot_kind kind);
 /* Takes away space that holds no sheaf; base stays. */
 void depot_lower(struct depot *d, uint32_t less);
 

@@ -199,8 +199,8 @@ noinline bool depot_move_to(struct depot *d, struct depot_lane *lane, enum depot
 }
 
 /*
- * One that its own CPU has not used in this epoch. Only depots that hold more than at first have
- * epochs; of others low is 0. Where an epoch has just begun all seem unused.
+ * One that its own CPU has not used in this epoch, or since a look in it. Only depots that hold
+ * more than at first have epochs; of others low is 0. Where either has just been all seem unused.
  */
 static uintptr_t take_unused(struct depot *d, struct depot_lane *other, enum depot_kind kind)
 {

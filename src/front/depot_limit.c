@@ -207,6 +207,16 @@ struct depot_surplus depot_look(struct depot *d)
 	return last;
 }
 
+unsigned int depot_unused(const struct depot *d, enum depot_kind kind)
+{
+	const struct depot_lane *lanes = lanes_of(d);
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; lanes && i < d->nr_lanes; i++)
+		nr += load_relaxed(&lanes[i].stack[kind].low);
+	return nr;
+}
+
 struct depot_surplus depot_next_epoch(struct depot *d)
 {
 	struct depot_surplus last = depot_look(d);

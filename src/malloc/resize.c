@@ -17,6 +17,7 @@
 #include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
 #include "debug/pages/pages.h"
+#include "front/array.h"
 #include "malloc/hot.h"
 #include "os/instrument/memcheck.h"
 #include "page/clear.h"
@@ -136,7 +137,7 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
  * In place, or by moving its mapping. NULL: not possible. With U the caller is stored as its user.
  * *refused: the thread's group has not even room for what it grows by: it has none for a new block.
  */
-static void *resize_run(void *p, size_t size, const void *caller, bool *refused)
+static void *resize_run(void *p, size_t old, size_t size, const void *caller, bool *refused)
 {
 	struct group_resize charged = { .id = GROUP_NONE };
 	void *resized;
@@ -147,6 +148,8 @@ static void *resize_run(void *p, size_t size, const void *caller, bool *refused)
 		return NULL;
 	}
 	instrument_enter();
+	if (size > old)
+		array_limit_make_way(size - old, NULL);
 	resized = pages_resize(p, size, caller);
 	instrument_leave();
 	group_resize_end(&charged, resized ? resized : p);
@@ -171,7 +174,7 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	if (old <= MALLOC_MAX_SMALL || size > PTRDIFF_MAX)
 		return move(p, old, size, caller);
 	/* what becomes an object is cut first: at a limit that makes room for the object */
-	resized = resize_run(p, MAX(size, MALLOC_MAX_SMALL + 1), caller, &refused);
+	resized = resize_run(p, old, MAX(size, MALLOC_MAX_SMALL + 1), caller, &refused);
 	if (size <= MALLOC_MAX_SMALL && resized)
 		return move(resized, malloc_block_size(resized), size, caller);
 	if (resized || refused)

@@ -25,6 +25,7 @@
 #define depot_raise late_depot_raise
 #define depot_shrink late_depot_shrink
 #define depot_look late_depot_look
+#define depot_unused late_depot_unused
 #define depot_next_epoch late_depot_next_epoch
 #define depot_lower late_depot_lower
 #define depot_each_lock late_depot_each_lock

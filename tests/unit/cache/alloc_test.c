@@ -313,6 +313,41 @@ IN_CHILD(test_bursts_fit)
 	}
 }
 
+/* Buffers that nobody uses go back for what is taken as page runs, or past the front. */
+IN_CHILD(test_buffers_make_way)
+{
+	static void *p[BURST_BYTES / 64];
+	struct cache *c, *other;
+
+	ready();
+	stay_here();
+	depot_clock = no_time_passes;
+	c = make("c", 16384, 0, 0);
+	other = make("other", 64, 0, 0);
+	for (unsigned int way = 0; way < 2; way++) {
+		unsigned long held;
+
+		for (unsigned int round = 0; round < 20; round++)
+			burst(c, p, BURST_BYTES / 16384);
+		held = c->front.ops->held(&c->front);
+		CHILD_CHECK(held == BURST_BYTES / 16384);
+		if (way) {
+			CHILD_CHECK(cache_alloc_bulk(other, GFP_KERNEL, ARRAY_SIZE(p), p) ==
+				    ARRAY_SIZE(p));
+			cache_free_bulk(other, ARRAY_SIZE(p), p);
+		} else {
+			for (unsigned int i = 0; i < 4; i++) {
+				p[i] = kmalloc_alloc(BURST_BYTES / 4, GFP_KERNEL, NUMA_NO_NODE);
+				CHILD_CHECK(p[i]);
+			}
+			for (unsigned int i = 0; i < 4; i++)
+				kmalloc_free(p[i], NULL);
+		}
+		CHILD_CHECK(c->front.ops->held(&c->front) < held / 8);
+	}
+	cache_check_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_bulk_gives_hits_back),
 		cmocka_unit_test(test_bulk_of_none),
 		cmocka_unit_test(test_bursts_fit),
+		cmocka_unit_test(test_buffers_make_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,6 +348,18 @@ BOTH_MODES(test_buffers)
 	balance(0);
 }
 
+/* Its arrays were taken away after an overflow: a depot that takes none gets no space. */
+BOTH_MODES(test_without_capacity)
+{
+	here();
+	make_of(ONE_KIB);
+	bursts(1, OBJECTS);
+	CHILD_CHECK(depot_may_underflow(depot_here()));
+	depot_here()->capacity = 0;
+	array_limit_underflow(&front, depot_here());
+	CHILD_CHECK(depot_here()->nr_underflows == 1 && !depot_here()->growth);
+}
+
 /* ---- large objects make way ---- */
 
 #define LARGE (4 * PAGE_SIZE)
@@ -372,35 +384,47 @@ static void make_two(unsigned int nr)
 	CHILD_CHECK(load_relaxed(&array_limit_large) == 1);
 }
 
+static unsigned int full_of(const struct depot *d)
+{
+	return depot_count(d, DEPOT_FULL);
+}
+
 /*
  * Who takes memory has what nobody used go back, within an epoch: a first look tells what lies
- * there, each later one gives some of it back, and its space with it.
+ * there, each later one gives back twice what is taken, but a quarter at most. Their space goes
+ * with them, and no other.
  */
 BOTH_MODES(test_large_objects_make_way)
 {
-	unsigned int looks = 0;
+	const unsigned int twice = 2 * LOOK_BYTES / (SMALL * LARGE);
 	unsigned int max;
 
 	here();
 	make_two(16);
 	max = depot_of(0)->max[DEPOT_FULL];
 	array_limit_make_way(LOOK_BYTES, NULL);
-	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16 &&
-		    max == depot_of(0)->max[DEPOT_FULL]);
-	for (; depot_count(depot_of(0), DEPOT_FULL) > depot_of(0)->base[DEPOT_FULL] && looks < 20;
-	     looks++) {
-		unsigned int before = depot_count(depot_of(0), DEPOT_FULL);
-
-		array_limit_make_way(LOOK_BYTES / 4, NULL);
-		array_limit_make_way(LOOK_BYTES / 4, NULL);
-		array_limit_make_way(LOOK_BYTES / 4, NULL);
-		CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == before); /* not yet */
-		array_limit_make_way(LOOK_BYTES / 4, NULL);
-		CHILD_CHECK(before - depot_count(depot_of(0), DEPOT_FULL) <= 4);
+	CHILD_CHECK(full_of(depot_of(0)) == 16 && depot_of(0)->max[DEPOT_FULL] == max);
+	for (unsigned int nr = 16, less; nr >= 4; nr -= less) {
+		less = MIN(twice, nr / 4);
+		for (unsigned int i = 0; i < 4; i++) {
+			CHILD_CHECK(full_of(depot_of(0)) == nr); /* not yet */
+			array_limit_make_way(LOOK_BYTES / 4, NULL);
+		}
+		CHILD_CHECK(full_of(depot_of(0)) == nr - less);
 		many[0].ops->check(&many[0]);
 	}
-	CHILD_CHECK(looks < 20 && depot_of(0)->max[DEPOT_FULL] < max);
+	array_limit_make_way(LOOK_BYTES, NULL);
+	CHILD_CHECK(full_of(depot_of(0)) == 3 && depot_of(0)->max[DEPOT_FULL] == max - 13);
 	CHILD_CHECK(fake.nr_out == many[0].ops->held(&many[0]));
+}
+
+/* Of much at once all that it needs, although it was used just before. */
+BOTH_MODES(test_much_at_once)
+{
+	here();
+	make_two(16);
+	array_limit_make_way(4ul << 20, NULL);
+	CHILD_CHECK(full_of(depot_of(0)) == 3);
 }
 
 /* What is used between two looks stays, and so does the depot that asks. */
@@ -431,7 +455,7 @@ BOTH_MODES(test_refills_make_way)
 	make_two(16);
 	for (unsigned int i = 0; i < 40 * SMALL; i++)
 		CHILD_CHECK(many[1].ops->alloc(&many[1], GFP_KERNEL, NUMA_NO_NODE));
-	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == depot_of(0)->base[DEPOT_FULL]);
+	CHILD_CHECK(full_of(depot_of(0)) == 3);
 	front.ops->drain(&many[0]);
 	array_limit_forget(&many[0]);
 	CHILD_CHECK(load_relaxed(&array_limit_large) == 0);
@@ -527,7 +551,9 @@ int main(void)
 		cmocka_unit_test(test_ages),
 		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_without_capacity),
 		cmocka_unit_test(test_large_objects_make_way),
+		cmocka_unit_test(test_much_at_once),
 		cmocka_unit_test(test_what_is_used_stays),
 		cmocka_unit_test(test_refills_make_way),
 		cmocka_unit_test(test_destroyed),
