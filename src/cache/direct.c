@@ -18,6 +18,8 @@
 #include "cache/group/group.h"
 #include "engine/evacuation.h"
 #include "engine/nodes.h"
+#include "engine/placement.h"
+#include "os/cpu/cpu.h"
 
 /* What a cache has of which objects are charged, and no more: these come past the front as well. */
 #define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_WORDS | WATCH_PAST_FRONT))
@@ -38,14 +40,27 @@ static unsigned long far_for(const struct engine *e)
 	return engine_far(e, 0);
 }
 
+/*
+ * Of a partial slab, of those below page far if there is one; whatever CPU takes from it: a slab of
+ * this CPU's alone may be the one that the object is to leave.
+ */
+static bool take_partial(struct engine *e, void **obj)
+{
+	const struct engine_evacuation *ops = e->ops->evacuation;
+	unsigned long far = far_for(e);
+	unsigned int node = placement_search(e, os_topology.nr_nodes, NUMA_NO_NODE);
+
+	if (unlikely(far != ULONG_MAX) && ops->take(e, 0, obj, 1, far, true))
+		return true;
+	return e->lanes && ops && ops->take(e, node, obj, 1, ULONG_MAX, false);
+}
+
 /* Of partial slabs, but not of those far up, before new ones. */
 static bool take(struct cache *c, gfp_t gfp, void **obj)
 {
 	struct engine *e = &c->engine;
-	unsigned long far = far_for(e);
 
-	return (unlikely(far != ULONG_MAX) && e->ops->evacuation->take(e, 0, obj, 1, far, true)) ||
-	       e->ops->refill(e, obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE);
+	return take_partial(e, obj) || e->ops->refill(e, obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE);
 }
 
 /* NULL: the group may have no more, and the object is back. */

@@ -67,6 +67,33 @@ static void check_engine(const struct engine_ops *engine, bool packs)
 	cache_destroy(c->handle, NULL);
 }
 
+/*
+ * An object in a slab of this CPU's alone, where the fuller ones are another CPU's: it does not come
+ * back to the slab that it is to leave.
+ */
+IN_CHILD(test_slabs_of_other_cpus)
+{
+	struct cache *c;
+	void *obj;
+	void *to;
+
+	CHILD_CHECK(os_topology_set(4, 1) == 0);
+	ready();
+	os_act_as_cpu(0);
+	c = made(&(struct cache_spec){ .name = "c", .size = 100 });
+	CHILD_CHECK(c->engine.lanes);
+	for (unsigned int i = 0; i < 400; i++)
+		CHILD_CHECK((slot[i] = cache_alloc_direct(c, GFP_KERNEL, 0, NULL)));
+	for (unsigned int i = 0; i < 400; i += 4)
+		cache_free_direct(c, slot[i], NULL);
+	os_act_as_cpu(1);
+	CHILD_CHECK(c->engine.ops->refill(&c->engine, &obj, 1, GFP_KERNEL, NUMA_NO_NODE) == 1);
+	CHILD_CHECK(cache_should_move(obj));
+	CHILD_CHECK((to = cache_alloc_direct(c, GFP_KERNEL, 0, NULL)));
+	CHILD_CHECK(page_slab_of(to) != page_slab_of(obj) && !cache_should_move(to));
+	cache_check_all();
+}
+
 IN_CHILD(test_slub)
 {
 	ready();
@@ -223,7 +250,7 @@ int main(void)
 		cmocka_unit_test(test_slub),	       cmocka_unit_test(test_others),
 		cmocka_unit_test(test_hardened),       cmocka_unit_test(test_debugged),
 		cmocka_unit_test(test_past_the_front), cmocka_unit_test(test_charged),
-		cmocka_unit_test(test_far_up),
+		cmocka_unit_test(test_far_up),	       cmocka_unit_test(test_slabs_of_other_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
