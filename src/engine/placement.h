@@ -7,9 +7,9 @@
  * Invariants: while a cache is bound (OS_POLICY_BIND) no slab of it that is a block lies on another
  *             node, but one whose maker has still to ask placement_keeps().
  * Locks:      the registry lock of cache/ for changes; readers take none.
- * Flow:       called by cache/policy.c, cache/destroy.c, debug/alloc.c, debug/kfence/kfence.c,
- *             debug/slab.c, engine/ and front/queues.c; calls os/memory/policy.h, os/memory/place.h
- *             and page/.
+ * Flow:       called by cache/policy.c, cache/destroy.c, cache/direct.c, debug/alloc.c,
+ *             debug/kfence/kfence.c, debug/slab.c, engine/ and front/queues.c; calls
+ *             os/memory/policy.h, os/memory/place.h and page/.
  *
  * A cache's policy goes before that of the thread, which goes before that of the process. A node
  * that the call names goes before all of them; but a bound cache has no slab elsewhere, whatever

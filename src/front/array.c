@@ -151,7 +151,7 @@ uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 	unsigned int n;
 
 	array_limit_reap();
-	array_limit_make_way((size_t)sheaf_room(top) * f->engine->size, array_depot(f));
+	array_limit_reap_large((size_t)sheaf_room(top) * f->engine->size, array_depot(f));
 	depot_note_made(array_depot(f), DEPOT_EMPTY, 1);
 	n = f->engine->ops->refill(f->engine, objs, sheaf_room(top), gfp, NUMA_NO_NODE);
 	while (n)

@@ -65,23 +65,23 @@ void array_limit_reap_all(void);
 
 /* Depots that have grown, of objects larger than a page; atomic, a hint. */
 extern unsigned int array_limit_large;
-void array_limit_make_way_slow(size_t bytes, const struct depot *d);
+void array_limit_reap_large_slow(size_t bytes, const struct depot *d);
 /*
  * The thread is about to take so many bytes from slabs, for the depot d if that is not NULL, or as
  * a page run: of other depots' large objects what nobody used lately goes back, twice as many bytes
  * at most, for each 64 KiB or more. Context: no lock of a front is held; not in a nested call.
  */
-static always_inline void array_limit_make_way(size_t bytes, const struct depot *d)
+static always_inline void array_limit_reap_large(size_t bytes, const struct depot *d)
 {
 	if (unlikely(load_relaxed(&array_limit_large)))
-		array_limit_make_way_slow(bytes, d);
+		array_limit_reap_large_slow(bytes, d);
 }
 
 /* The same for a page run. A quarter counts of one that the CPU may well have kept (pcp_runs.h). */
 #define KEPT_MOST ((size_t)256 << 10)
-static always_inline void array_limit_make_way_for_run(size_t bytes)
+static always_inline void array_limit_reap_for_run(size_t bytes)
 {
-	array_limit_make_way(bytes <= KEPT_MOST ? bytes / 4 : bytes, NULL);
+	array_limit_reap_large(bytes <= KEPT_MOST ? bytes / 4 : bytes, NULL);
 }
 
 /* The lock of front/array_limit.c, for fork; it is taken before those of depots. */

@@ -106,7 +106,7 @@ static unsigned int engine_many(struct front *f, gfp_t gfp, unsigned int nr, voi
 	unsigned int n = 0;
 	unsigned int got;
 
-	array_limit_make_way((size_t)nr * f->engine->size, array_depot(f));
+	array_limit_reap_large((size_t)nr * f->engine->size, array_depot(f));
 	while (n < nr) {
 		got = f->engine->ops->refill(f->engine, p + n, MIN(nr - n, BULK_REFILL), gfp,
 					     NUMA_NO_NODE);

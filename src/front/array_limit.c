@@ -32,7 +32,7 @@
  *
  * Of objects larger than a page a few are much memory, and a program may take 16 MiB of one size
  * after the other within an epoch. So as memory is taken their depots are looked at, one after the
- * other, and what nobody took since the last look goes back (array_limit_make_way()).
+ * other, and what nobody took since the last look goes back (array_limit_reap_large()).
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -64,12 +64,12 @@
  * So much that is taken from slabs or as page runs lets a thread look at depots of large objects,
  * once at each; twice as much may go back.
  */
-#define WAY_LEAST ((size_t)64 << 10)
-#define WAY_MOST ((size_t)1 << 30)
-#define WAY_TIMES 2u
-#define WAY_MUCH ((size_t)4 << 20) /* at once: as long as there is some */
-#define WAY_LOOKS 64u
-#define WAY_SHEAVES 32u /* under one hold of the lock */
+#define LARGE_LEAST ((size_t)64 << 10)
+#define LARGE_MOST ((size_t)1 << 30)
+#define LARGE_TIMES 2u
+#define LARGE_MUCH ((size_t)4 << 20) /* at once: as long as there is some */
+#define LARGE_LOOKS 64u
+#define LARGE_SHEAVES 32u /* under one hold of the lock */
 
 /* The clock is read by one in so many misses of a thread. */
 #define AGES_A_LOOK 16u
@@ -109,7 +109,7 @@ static unsigned long bytes_beyond(const struct growth *g)
 	       sheaf_bytes(g->front, g->depot);
 }
 
-/* What array_limit_make_way() is for. */
+/* What array_limit_reap_large() is for. */
 static inline bool is_large(const struct front *f)
 {
 	return f->engine->size > PAGE_SIZE;
@@ -325,7 +325,7 @@ static size_t look_locked(struct growth *g, size_t bytes)
 	size_t each = sheaf_bytes(g->front, d);
 	unsigned int unused = depot_unused(d, DEPOT_FULL);
 	unsigned int quarter = depot_count(d, DEPOT_FULL) / 4;
-	unsigned int most = MIN(MIN(unused, quarter), WAY_SHEAVES);
+	unsigned int most = MIN(MIN(unused, quarter), LARGE_SHEAVES);
 	unsigned long before = bytes_beyond(g);
 	unsigned int n = 0;
 	uintptr_t top;
@@ -353,7 +353,7 @@ static size_t look_at_next_locked(const struct depot *but, size_t bytes)
 }
 
 /* Up to so many bytes, by so many looks; on: by more, as long as one of so many gives some. */
-static void make_way(size_t bytes, unsigned int looks, bool on, const struct depot *but)
+static void reap_larges(size_t bytes, unsigned int looks, bool on, const struct depot *but)
 {
 	unsigned int left = looks;
 
@@ -375,16 +375,16 @@ static size_t taken; /* bytes since a look; some may be lost when two threads ad
  * For much that is taken at once all depots are looked at a second time: else it would come on top
  * of what was used just before.
  */
-noinline void array_limit_make_way_slow(size_t bytes, const struct depot *d)
+noinline void array_limit_reap_large_slow(size_t bytes, const struct depot *d)
 {
 	unsigned int larges_now = load_relaxed(&array_limit_large);
-	unsigned int nr = MIN(larges_now, WAY_LOOKS);
-	size_t now = load_relaxed(&taken) + MIN(bytes, WAY_MOST);
-	bool much = bytes >= WAY_MUCH;
+	unsigned int nr = MIN(larges_now, LARGE_LOOKS);
+	size_t now = load_relaxed(&taken) + MIN(bytes, LARGE_MOST);
+	bool much = bytes >= LARGE_MUCH;
 
-	store_relaxed(&taken, now < WAY_LEAST ? now : 0);
-	if (now >= WAY_LEAST && !realtime_is_on())
-		make_way(now * WAY_TIMES, much ? 2 * nr : nr, much, d);
+	store_relaxed(&taken, now < LARGE_LEAST ? now : 0);
+	if (now >= LARGE_LEAST)
+		reap_larges(now * LARGE_TIMES, much ? 2 * nr : nr, much, d);
 }
 
 static __thread uint8_t ages __attribute__((tls_model("initial-exec")));

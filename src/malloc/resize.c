@@ -149,7 +149,7 @@ static void *resize_run(void *p, size_t old, size_t size, const void *caller, bo
 	}
 	instrument_enter();
 	if (size > old)
-		array_limit_make_way(size - old, NULL);
+		array_limit_reap_large(size - old, NULL);
 	resized = pages_resize(p, size, caller);
 	instrument_leave();
 	group_resize_end(&charged, resized ? resized : p);

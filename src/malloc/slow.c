@@ -124,7 +124,7 @@ void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 	void *p;
 
 	instrument_enter();
-	array_limit_make_way_for_run(size);
+	array_limit_reap_for_run(size);
 	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
 	while (unlikely(!p) && limit_allows(size) && pressure_again(&t))
 		p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);

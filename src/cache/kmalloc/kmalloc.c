@@ -231,7 +231,7 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	instrument_enter();
-	array_limit_make_way_for_run(bytes);
+	array_limit_reap_for_run(bytes);
 	p = pages_alloc(size, bytes, align, node, &zeroed, caller);
 	while (unlikely(!p) && pressure_again(&t))
 		p = pages_alloc(size, bytes, align, node, &zeroed, caller);

@@ -314,7 +314,7 @@ IN_CHILD(test_bursts_fit)
 }
 
 /* Buffers that nobody uses go back for what is taken as page runs, or past the front. */
-IN_CHILD(test_buffers_make_way)
+IN_CHILD(test_buffers_are_reaped)
 {
 	static void *p[BURST_BYTES / 64];
 	struct cache *c, *other;
@@ -362,7 +362,7 @@ int main(void)
 		cmocka_unit_test(test_bulk_gives_hits_back),
 		cmocka_unit_test(test_bulk_of_none),
 		cmocka_unit_test(test_bursts_fit),
-		cmocka_unit_test(test_buffers_make_way),
+		cmocka_unit_test(test_buffers_are_reaped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,8 +68,8 @@ static void check_engine(const struct engine_ops *engine, bool packs)
 }
 
 /*
- * An object in a slab of this CPU's alone, where the fuller ones are another CPU's: it does not come
- * back to the slab that it is to leave.
+ * An object in a slab of this CPU's alone, where the fuller ones are another CPU's: it does not
+ * come back to the slab that it is to leave.
  */
 IN_CHILD(test_slabs_of_other_cpus)
 {

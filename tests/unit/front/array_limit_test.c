@@ -360,7 +360,7 @@ BOTH_MODES(test_without_capacity)
 	CHILD_CHECK(depot_here()->nr_underflows == 1 && !depot_here()->growth);
 }
 
-/* ---- large objects make way ---- */
+/* ---- large objects are reaped as memory is taken ---- */
 
 #define LARGE (4 * PAGE_SIZE)
 #define LOOK_BYTES (64u << 10)
@@ -394,7 +394,7 @@ static unsigned int full_of(const struct depot *d)
  * there, each later one gives back twice what is taken, but a quarter at most. Their space goes
  * with them, and no other.
  */
-BOTH_MODES(test_large_objects_make_way)
+BOTH_MODES(test_large_objects_are_reaped)
 {
 	const unsigned int twice = 2 * LOOK_BYTES / (SMALL * LARGE);
 	unsigned int max;
@@ -402,18 +402,18 @@ BOTH_MODES(test_large_objects_make_way)
 	here();
 	make_two(16);
 	max = depot_of(0)->max[DEPOT_FULL];
-	array_limit_make_way(LOOK_BYTES, NULL);
+	array_limit_reap_large(LOOK_BYTES, NULL);
 	CHILD_CHECK(full_of(depot_of(0)) == 16 && depot_of(0)->max[DEPOT_FULL] == max);
 	for (unsigned int nr = 16, less; nr >= 4; nr -= less) {
 		less = MIN(twice, nr / 4);
 		for (unsigned int i = 0; i < 4; i++) {
 			CHILD_CHECK(full_of(depot_of(0)) == nr); /* not yet */
-			array_limit_make_way(LOOK_BYTES / 4, NULL);
+			array_limit_reap_large(LOOK_BYTES / 4, NULL);
 		}
 		CHILD_CHECK(full_of(depot_of(0)) == nr - less);
 		many[0].ops->check(&many[0]);
 	}
-	array_limit_make_way(LOOK_BYTES, NULL);
+	array_limit_reap_large(LOOK_BYTES, NULL);
 	CHILD_CHECK(full_of(depot_of(0)) == 3 && depot_of(0)->max[DEPOT_FULL] == max - 13);
 	CHILD_CHECK(fake.nr_out == many[0].ops->held(&many[0]));
 }
@@ -423,7 +423,7 @@ BOTH_MODES(test_much_at_once)
 {
 	here();
 	make_two(16);
-	array_limit_make_way(4ul << 20, NULL);
+	array_limit_reap_large(4ul << 20, NULL);
 	CHILD_CHECK(full_of(depot_of(0)) == 3);
 }
 
@@ -435,7 +435,7 @@ BOTH_MODES(test_what_is_used_stays)
 	here();
 	make_two(16);
 	for (unsigned int i = 0; i < 20; i++) {
-		array_limit_make_way(LOOK_BYTES, depot_of(1));
+		array_limit_reap_large(LOOK_BYTES, depot_of(1));
 		for (unsigned int k = 0; k < 18 * SMALL; k++)
 			CHILD_CHECK(
 				(p[k] = many[0].ops->alloc(&many[0], GFP_KERNEL, NUMA_NO_NODE)));
@@ -444,12 +444,12 @@ BOTH_MODES(test_what_is_used_stays)
 	}
 	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
 	for (unsigned int i = 0; i < 20; i++)
-		array_limit_make_way(LOOK_BYTES, depot_of(0));
+		array_limit_reap_large(LOOK_BYTES, depot_of(0));
 	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
 }
 
 /* A refill asks. */
-BOTH_MODES(test_refills_make_way)
+BOTH_MODES(test_refills_reap)
 {
 	here();
 	make_two(16);
@@ -552,10 +552,10 @@ int main(void)
 		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_without_capacity),
-		cmocka_unit_test(test_large_objects_make_way),
+		cmocka_unit_test(test_large_objects_are_reaped),
 		cmocka_unit_test(test_much_at_once),
 		cmocka_unit_test(test_what_is_used_stays),
-		cmocka_unit_test(test_refills_make_way),
+		cmocka_unit_test(test_refills_reap),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_drain_beside_a_reap),
 		cmocka_unit_test(test_threads),
