@@ -64,10 +64,12 @@ static __attribute__((noinline)) void wrong(struct kmem_cache *s)
 {
 	struct node *p = kmem_cache_alloc(s, GFP_KERNEL);
 	struct node *inside = wild_node(&p->rcu);
-	struct node local;
+	struct node local[2];
+	/* at the start of a page it could be a large block that was freed: other words */
+	bool starts_page = (uintptr_t)local % 4096 == 0;
 
 	kfree_rcu(inside, rcu);
-	kfree_rcu_mightsleep(wild(&local));
+	kfree_rcu_mightsleep(wild(&local[starts_page]));
 	kmem_cache_free(s, p);
 	p = wild_node(p);
 	kfree_rcu(p, rcu);
