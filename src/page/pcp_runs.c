@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
+#include "os/time/clock.h"
 #include "page/meta.h"
 #include "page/pcp.h"
 #include "page/zone.h"
@@ -26,7 +27,7 @@ struct pcp_runs {
 	struct lock lock;
 	uint32_t nr;	   /* slots in use; this and the next are read without the lock */
 	uint32_t nr_pages; /* in them */
-	uint32_t puts;	   /* every 64th looks at the clock, as frees to the zone do */
+	uint32_t puts;	   /* every 64th looks at the clock, see looks_at_clock() */
 	uint32_t next;	   /* of asked: the oldest one */
 	uint16_t asked[PCP_RUNS_LENGTHS]; /* read without the lock; 0: none */
 	uint16_t pages[PCP_RUNS_SLOTS];
@@ -206,11 +207,22 @@ static bool is_wanted(const struct pcp_runs *p, unsigned long nr_pages, unsigned
 	return nr_pages <= most && was_asked_again(p, nr_pages);
 }
 
-/* Without the lock, as an estimate: is this one of those that look at the clock? */
-static bool count_put(struct pcp_runs *p)
+/* A unit of the zone's clock has passed since anybody looked. */
+static noinline bool clock_is_behind(const struct buddy_zone *zone)
+{
+	return (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT) != load_relaxed(&zone->clock);
+}
+
+/*
+ * Without locks, as an estimate: is this one of those that look at the clock? One of 64, and while
+ * much is free each: a program that after a burst takes and gives back nothing else, now and then,
+ * would come to no other look for minutes.
+ */
+static bool looks_at_clock(struct pcp_runs *p, unsigned int node)
 {
 	count_event(&p->puts);
-	return load_relaxed(&p->puts) % CLOCK_EVERY == 0;
+	return load_relaxed(&p->puts) % CLOCK_EVERY == 0 ||
+	       (unlikely(buddy_many_wait(node)) && clock_is_behind(&buddy_zones[node]));
 }
 
 bool pcp_runs_put(struct page *page, unsigned long nr_pages)
@@ -233,7 +245,7 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 	if (!is_wanted(p, nr_pages, most))
 		return false;
 	zone_retire_run(page, nr_pages);
-	if (unlikely(count_put(p))) /* before the clock is read below */
+	if (unlikely(looks_at_clock(p, node))) /* before the clock is read below */
 		buddy_rebalance();
 	lock_acquire(&p->lock);
 	remove_oldest_locked(p, PCP_RUNS_SLOTS - 1, most - nr_pages, &leaving);

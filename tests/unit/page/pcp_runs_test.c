@@ -295,6 +295,25 @@ IN_CHILD(puts_look_at_the_clock)
 	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 0 && kept().count == 1);
 }
 
+/* While much is free each does, if time has passed: there may be few of them in a minute. */
+IN_CHILD(a_put_looks_at_the_clock_while_much_is_free)
+{
+	char *p[16];
+
+	NEEDS_BARE_PROCESS();
+	fresh_runs(1, 1);
+	buddy_set_purge(64 * MIB, 64);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = get(MIB / 2 + i * PAGE_SIZE); /* lengths that no CPU keeps */
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		CHILD_CHECK(run_free(p[i]));
+	want(TEN);
+	CHILD_CHECK(buddy_many_wait(0));
+	usleep(200000);
+	CHILD_CHECK(run_free(get(TEN)));
+	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 0 && kept().count == 1);
+}
+
 /* Under a limit of the process it is what others have no room for. */
 IN_CHILD(a_limit_of_the_process_counts)
 {
@@ -439,6 +458,7 @@ int main(void)
 		cmocka_unit_test(idle_ones_go),
 		cmocka_unit_test(idle_ones_go_beside_busy_ones),
 		cmocka_unit_test(puts_look_at_the_clock),
+		cmocka_unit_test(a_put_looks_at_the_clock_while_much_is_free),
 		cmocka_unit_test(a_limit_of_the_process_counts),
 		cmocka_unit_test(what_cpus_keep_is_no_reason_to_fail),
 		cmocka_unit_test(threads_get_different_ones),
