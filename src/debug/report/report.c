@@ -96,6 +96,82 @@ static const char *repair_words(enum report_repair repair)
 	return words ? words : report_modern.repair[repair];
 }
 
+/* ---- sections of bytes ---- */
+
+/*
+ * Aligned objects have red zones and padding of up to a page, which would leave no space for the
+ * stacks behind them. Of what is longer than SECTION_MAX, and of objects of more than a page, some
+ * lines are shown: where it begins, those around the first wrong byte, and where it ends.
+ */
+#define SECTION_MAX 1024u
+#define SHOWN_BEGIN 256u
+#define SHOWN_BEFORE_WRONG 64u
+#define SHOWN_FROM_WRONG 128u
+#define SHOWN_END 32u
+
+struct section {
+	const unsigned char *from;
+	size_t len;
+	size_t wrong; /* where the line of the first wrong byte begins */
+	bool has_wrong;
+};
+
+/* Of the line at that offset. */
+static bool line_is_shown(const struct section *s, size_t at)
+{
+	if (at < SHOWN_BEGIN || at + SHOWN_END >= s->len)
+		return true;
+	return s->has_wrong && at + SHOWN_BEFORE_WRONG >= s->wrong &&
+	       at < s->wrong + SHOWN_FROM_WRONG;
+}
+
+/* Where the lines end that are shown, or left out, as the one at that offset is. */
+static size_t lines_end(const struct section *s, size_t at)
+{
+	bool shown = line_is_shown(s, at);
+
+	while (at < s->len && line_is_shown(s, at) == shown)
+		at += REPORT_DUMP_LINE;
+	return MIN(at, s->len);
+}
+
+static void put_left_out(const unsigned char *bytes, size_t len)
+{
+	if (memcmp(bytes, bytes + 1, len - 1))
+		report_text_print("[%lu bytes are left out]\n", (unsigned long)len);
+	else
+		report_text_print("[%lu bytes of 0x%02x are left out]\n", (unsigned long)len,
+				  *bytes);
+}
+
+static void put_long_section(const char *label, size_t width, const void *from, size_t len,
+			     const void *wrong)
+{
+	size_t at_wrong = (uintptr_t)wrong - (uintptr_t)from; /* huge if it lies before */
+	struct section s = { .from = from,
+			     .len = len,
+			     .wrong = ALIGN_DOWN(at_wrong, REPORT_DUMP_LINE),
+			     .has_wrong = at_wrong < len };
+	size_t end;
+
+	for (size_t at = 0; at < len; at = end) {
+		end = lines_end(&s, at);
+		if (line_is_shown(&s, at))
+			report_style()->dump(label, width, s.from + at, end - at);
+		else
+			put_left_out(s.from + at, end - at);
+	}
+}
+
+static void put_section(const char *label, size_t width, const void *from, size_t len,
+			const void *wrong)
+{
+	if (len > SECTION_MAX)
+		put_long_section(label, width, from, len, wrong);
+	else
+		report_style()->dump(label, width, from, len);
+}
+
 /* ---- parts of a report ---- */
 
 /* With what the reason's words take: report_test.c has what that is for each kind. */
@@ -156,41 +232,50 @@ static void put_bytes_before(const struct report_style *style, const struct page
 		style->dump("Bytes b4", 9, obj - REPORT_DUMP_LINE, REPORT_DUMP_LINE);
 }
 
-static void put_object_padding(const struct report_style *style, const struct page *slab,
-			       const char *obj)
+static void put_object_padding(const struct page *slab, const char *obj, const void *wrong)
 {
 	const struct slab_layout *layout = slab->layout;
 	size_t from = debug_info_end(layout, slab->engine->debug->orig_size);
 	size_t to = layout->stride - layout->red_left_pad;
 
 	if (from < to)
-		style->dump("Padding", 9, obj + from, to - from);
+		put_section("Padding", 9, obj + from, to - from, wrong);
 }
 
-static void put_sections(const struct page *slab, const char *obj)
+static void put_object_bytes(const struct slab_layout *layout, const char *obj, const void *wrong)
+{
+	if (layout->object_size > PAGE_SIZE)
+		put_long_section("Object", 9, obj, layout->object_size, wrong);
+	else
+		report_style()->dump("Object", 9, obj,
+				     MIN((size_t)layout->object_size, report_style()->object_max));
+}
+
+/* wrong: the first byte that is, wherever it lies; NULL: none is. */
+static void put_sections(const struct page *slab, const char *obj, const void *wrong)
 {
 	const struct slab_layout *layout = slab->layout;
 	const struct report_style *style = report_style();
 	bool red = layout->debug & SLAB_RED_ZONE;
 
 	if (red && style->left_redzone)
-		style->dump("Redzone", 9, obj - layout->red_left_pad, layout->red_left_pad);
+		put_section("Redzone", 9, obj - layout->red_left_pad, layout->red_left_pad, wrong);
 	else
 		put_bytes_before(style, slab, obj);
-	style->dump("Object", 9, obj, MIN((size_t)layout->object_size, style->object_max));
+	put_object_bytes(layout, obj, wrong);
 	if (red)
-		style->dump("Redzone", 9, obj + layout->object_size,
-			    layout->inuse - layout->object_size);
+		put_section("Redzone", 9, obj + layout->object_size,
+			    layout->inuse - layout->object_size, wrong);
 	if (debug_is_slab(slab))
-		put_object_padding(style, slab, obj);
+		put_object_padding(slab, obj, wrong);
 }
 
-static void put_trailer(const struct page *slab, void *obj)
+static void put_trailer(const struct page *slab, void *obj, const void *wrong)
 {
 	put_tracks(slab, obj);
 	put_slab(slab);
 	put_object(slab, obj);
-	put_sections(slab, obj);
+	put_sections(slab, obj, wrong);
 	report_style()->stack();
 	report_taint();
 }
@@ -210,7 +295,7 @@ static void put_slab_body(struct page *slab, void *obj, const char *note)
 	if (obj) {
 		put_tracks(slab, obj);
 		put_object(slab, obj);
-		put_sections(slab, obj);
+		put_sections(slab, obj, NULL);
 	}
 	report_style()->stack();
 	report_taint();
@@ -223,7 +308,7 @@ void report_bytes(struct engine *e, struct page *slab, void *obj, enum report_ar
 {
 	put_banner(e, REPORT_OVERWRITTEN, area_name(area));
 	report_style()->wrong(page_address(slab), first, last, expected);
-	put_trailer(slab, obj);
+	put_trailer(slab, obj, first);
 }
 
 void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
@@ -234,13 +319,13 @@ void report_padding(struct engine *e, struct page *slab, const void *first, cons
 	put_banner(e, REPORT_PADDING, (unsigned long)first, (unsigned long)last,
 		   report_offset(slab, first));
 	put_slab_body(slab, NULL, NULL);
-	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
+	put_section("Padding", 8, pad, slab_bytes - report_offset(slab, pad), first);
 }
 
 void report_object(struct engine *e, struct page *slab, void *obj, enum report_kind kind)
 {
 	put_banner(e, kind);
-	put_trailer(slab, obj);
+	put_trailer(slab, obj, NULL);
 }
 
 void report_slab(struct engine *e, struct page *slab, enum report_kind kind)
@@ -526,13 +611,17 @@ void report_block_pointer(const struct block_record *b, const void *p)
 
 void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc)
 {
+	size_t size = slab->layout->object_size;
+
 	report_text_open();
 	report_text_print("TRACE %s %s 0x%lx inuse=%u fp=0x%lx\n", cache_name(e),
 			  alloc ? "alloc" : "free", (unsigned long)obj,
 			  (unsigned int)report_slab_counters(slab).inuse,
 			  (unsigned long)slab->freelist);
-	if (!alloc)
-		report_style()->dump("Object", 7, obj, slab->layout->object_size);
+	if (!alloc && size > PAGE_SIZE)
+		put_long_section("Object", 7, obj, size, NULL);
+	else if (!alloc)
+		report_style()->dump("Object", 7, obj, size);
 	report_style()->stack();
 }
 

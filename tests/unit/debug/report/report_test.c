@@ -264,6 +264,68 @@ static void test_large_object(void **unused)
 	assert_memory_not_equal(lines, "Object   ", 9);
 }
 
+/* How often the last text has it. */
+static unsigned int count(const char *part)
+{
+	unsigned int n = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		n++;
+	return n;
+}
+
+/* Of more than a page: the begin, what is around the first wrong byte, the end. */
+static void test_long_object(void **unused)
+{
+	char *first = memory + 8 * REPORT_DUMP_LINE;
+
+	(void)unused;
+	layout.object_size = PAGE_SIZE + 1024;
+	layout.debug = 0;
+	memset(memory, 0x6b, sizeof(memory));
+	memory[PAGE_SIZE + 9] = 'w';
+	report_bytes(&engine, slab, memory, AREA_POISON, memory + PAGE_SIZE + 9,
+		     memory + PAGE_SIZE + 9, 0x6b);
+	assert_non_null(strstr(shape(), "Object [3776 Object [864 Object Padding " STACK));
+	assert_int_equal(count("\nObject   "), 16 + 12 + 2);
+	assert_int_equal(count(" bytes of 0x6b are left out]\n"), 2);
+	assert_int_equal(count("kkkkkkkkkwkkkkkk\n"), 1);
+	/* within the begin, and two bytes of a hundred */
+	memory[PAGE_SIZE - 1] = 'o';
+	report_bytes(&engine, slab, memory, AREA_POISON, first, first, 0x6b);
+	assert_non_null(strstr(shape(), "Object [4832 Object Padding " STACK));
+	assert_int_equal(count("\n[4832 bytes are left out]\n"), 1);
+	assert_true(report_set_format("2.6.29"));
+	report_object(&engine, slab, memory, REPORT_FREE_CHAIN);
+	report_deliver();
+	assert_int_equal(count("\n  Object 0x"), 16 + 2);
+}
+
+/* An object aligned to a page has a page of red zone before it, and as much padding. */
+static void test_long_sections(void **unused)
+{
+	(void)unused;
+	layout = (struct slab_layout){ .stride = 2 * PAGE_SIZE,
+				       .object_size = 64,
+				       .inuse = INUSE,
+				       .offset = INUSE,
+				       .red_left_pad = PAGE_SIZE,
+				       .kind = LAYOUT_DEBUG,
+				       .debug = SLAB_RED_ZONE | SLAB_STORE_USER };
+	obj = memory + PAGE_SIZE;
+	memset(memory, 0x5a, sizeof(memory));
+	memset(memory, 0xcc, PAGE_SIZE);
+	memset(track(TRACK_ALLOC), 0, 2 * sizeof(struct track));
+	memory[2000] = 'w';
+	report_bytes(&engine, slab, obj, AREA_LEFT_REDZONE, memory + 2000, memory + 2000, 0xcc);
+	report_fix_bytes(&engine, AREA_LEFT_REDZONE, memory + 2000, memory + 2000, 0xcc);
+	assert_non_null(strstr(shape(), "Redzone [1680 Redzone [1936 Redzone Object Redzone "
+					"Padding [3664 Padding " STACK "FIX "));
+	assert_int_equal(count("\nRedzone  "), 16 + 12 + 2 + 1);
+	assert_int_equal(count(" bytes of 0xcc are left out]\n"), 2);
+	assert_int_equal(count(" bytes of 0x5a are left out]\n"), 1);
+}
+
 static void test_trace(void **unused)
 {
 	unsigned long reports = report_counters.reports;
@@ -327,10 +389,14 @@ static void test_counters(void **unused)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(object),	   TEST(bytes),		  TEST(slab),	 TEST(pointer_and_line),
-		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_debug_flags),
-		TEST(tracks),	   TEST(large_object),	  TEST(trace),	 TEST(leak),
+		TEST(object),	   TEST(bytes),
+		TEST(slab),	   TEST(pointer_and_line),
+		TEST(one_wording), TEST(pointer_in_slab),
+		TEST(padding),	   TEST(fewer_debug_flags),
+		TEST(tracks),	   TEST(large_object),
+		TEST(trace),	   TEST(leak),
 		TEST(counters),	   TEST(words),
+		TEST(long_object), TEST(long_sections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
