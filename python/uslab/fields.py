@@ -105,7 +105,7 @@ class Totals:
     """reports that report.file did not take, or without one standard error"""
 
     suppressed: int
-    """reports of which the text was not written, see report.burst in uslab(1)"""
+    """reports that were not written: see report.burst in uslab(1), or there was no space"""
 
     isolated: int
     """slabs and heap pages let go of since their free list was overwritten"""

@@ -349,6 +349,36 @@ class Idle(unittest.TestCase):
         result = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "F")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def validate_overflows(self, number):
+        """So many blocks of 20,000 bytes with a byte behind each: what is reported, and the counters."""
+        echo = ("import ctypes, sys\nlibc = ctypes.CDLL(None)\nlibc.malloc.restype = ctypes.c_void_p\n"
+                f"blocks = [libc.malloc(20000) for i in range({number})]\n"
+                "for block in blocks: ctypes.memset(block + 20000, 0x21, 1)\n"
+                "for line in sys.stdin: print(line, end='', flush=True)")
+        with tempfile.NamedTemporaryFile("r") as reports:
+            process = self.start(PYTHON, "-c", echo, USLAB_DEBUG="FZPU,malloc-20480",
+                                 USLAB_CONF=f"control=50,report.file={reports.name}")
+            result = uslab("debug", "-p", process.pid, "--cache", "*", "--validate")
+            self.assertRegex(result.stdout, rf"^\d+ slabs checked, {number} errors reported", result.stderr)
+            totals = json.loads(uslab("info", "-p", process.pid, "--json").stdout)
+            return reports.read(), totals
+
+    def test_validate_long_blocks(self):
+        text, totals = self.validate_overflows(3)
+        self.assertEqual(len(re.findall(r"(?m)^BUG malloc-20480 .*kmalloc Redzone overwritten$", text)), 3)
+        self.assertEqual(len(re.findall(r"(?m)^Call Trace:$", text)), 3)
+        self.assertEqual(len(re.findall(r"(?m)^FIX malloc-20480: Restoring", text)), 3)
+        self.assertNotIn("longer than 64 KiB", text)
+        self.assertIn('"suppressed": 0', json.dumps(totals))
+
+    def test_validate_more_than_fit(self):
+        """Each that is not written is counted."""
+        text, totals = self.validate_overflows(40)
+        begun = len(re.findall(r"(?m)^BUG malloc-20480 ", text))
+        self.assertRegex(text, rf"\[the report is longer than 64 KiB: the rest and {40 - begun} more reports are "
+                               r"left out\]\n$")
+        self.assertIn(f'"suppressed": {40 - begun}', json.dumps(totals))
+
     def test_unused_class(self):
         """No cache is there before the command; then it has the flags, whenever the program comes to use it."""
         process = self.start("cat", USLAB_CONF="control=50")

@@ -3,7 +3,8 @@
  * debug/report/report.h - error reports in the kernel's words (spec 7)
  *
  * Data:       whether something was reported so far (taint), how many reports, the policy.
- * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
+ * Invariants: nothing here allocates; a report has all its parts, of long objects not all bytes.
+ *             Reports of one text that do not fit the buffer are cut, which is said, and counted.
  * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it.
  *             Callers may hold a list_lock while they report, and must not while they deliver.
  * Flow:       called by mistake.c, api/debug_api.c, cache/ and debug/; calls report_text.c,
@@ -201,7 +202,8 @@ struct report_counters {
 	unsigned long fixes;
 	unsigned long undelivered; /* texts that report.file or stderr did not take */
 	unsigned long isolated;	   /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
-	unsigned long suppressed;  /* reports and notes that were not written: report.burst */
+	/* reports and notes that were not written: by report.burst, or a text had no space */
+	unsigned long suppressed;
 };
 extern struct report_counters report_counters;
 

@@ -200,6 +200,7 @@ static void note_error(const char *cache)
 void report_error_begin(const char *cache, enum report_kind kind)
 {
 	note_error(cache);
+	report_text_begin();
 	state.nr++;
 	state.last = kind;
 	store_relaxed(&report_counters.reports, report_counters.reports + 1);
@@ -398,6 +399,8 @@ static cold void deliver(void)
 	if (!left_out && !silent)
 		write_headed(error);
 	write_rest(len, left_out, state.nr - nr);
+	if (!left_out) /* else they are counted with the others */
+		fetch_add(&report_counters.suppressed, report_text_lost());
 	state.delivering = false;
 	state.error = false;
 	state.nr = 0;

@@ -2,11 +2,11 @@
 /*
  * debug/report/report_text.c - the text of a report, line by line into one buffer
  *
- * Data:       the text as it is collected, without the names of functions; where these belong; the
- *             text with them; the lock.
+ * Data:       the text as it is collected, without the names of functions; where these belong, and
+ *             where reports begin; the text with them; how many reports it lost; the lock.
  * Invariants: the collected text is only appended to. Each of the two texts is shorter than
  *             REPORT_TEXT_MAX; whole ends with NUL; cut: it is full, ends with its last whole
- *             line, and takes no more.
+ *             line, and takes no more but the line that says so (ended).
  * Locks:      text.lock (RANK_REPORT), taken outside of the lock order (os/lock/lock.h), held as
  *             long as the text is open.
  * Flow:       see report_text.h; calls os/process/say.h, symbol_names.h, stacks.h.
@@ -27,14 +27,16 @@
 #include "os/process/die.h"
 #include "os/lock/lock.h"
 
-static const char cut_line[] = "[the report is longer than 64 KiB: the rest is left out]\n";
+#define LAST_LINE_MAX 96
+#define SPACE (REPORT_TEXT_MAX - LAST_LINE_MAX) /* the last line always fits */
+#define NAMES_MAX 2048				/* any more are looked up at once */
+#define BANNER_MAX 384
+#define BEGINS_MAX 512 /* reports: with more it counts as full */
 
-#define SPACE (REPORT_TEXT_MAX - sizeof(cut_line)) /* the last line always fits */
-#define NAMES_MAX 2048				   /* any more are looked up at once */
-
-/* An address whose name belongs at an offset of the collected text. */
+/* An address whose name belongs at an offset of the collected text, or a report's begin there. */
 struct name {
-	size_t at;
+	uint32_t at;
+	bool begins;
 	uintptr_t address;
 };
 
@@ -50,13 +52,16 @@ static struct {
 	struct part whole; /* the collected text up to taken, with names */
 	size_t taken;
 	unsigned int nr_names_taken;
+	size_t begun;	   /* where the last report of whole begins */
+	unsigned int lost; /* reports that begin behind a cut */
+	bool ended;
 } text = { .lock = LOCK_INIT(RANK_REPORT) };
 
 /* Not in the struct above: all zero, these lie in .bss. */
 static char buf[REPORT_TEXT_MAX];
 static char headed[REPORT_TEXT_HEAD_MAX + REPORT_TEXT_MAX];
 #define WHOLE (headed + REPORT_TEXT_HEAD_MAX)
-static struct name names[NAMES_MAX];
+static struct name names[NAMES_MAX + BEGINS_MAX];
 
 bool report_text_is_open(void)
 {
@@ -74,8 +79,9 @@ void report_text_open(void)
 		return;
 	lock_acquire_apart(&text.lock);
 	text.collected = text.whole = (struct part){ 0, false };
-	text.nr_names = text.nr_names_taken = 0;
-	text.taken = 0;
+	text.nr_names = text.nr_names_taken = text.lost = 0;
+	text.taken = text.begun = 0;
+	text.ended = false;
 }
 
 void report_text_close(void)
@@ -98,6 +104,31 @@ static cold void cut_short(struct part *part, const char *bytes)
 	part->cut = true;
 }
 
+/* A report that has less space than its banner may take is left out as a whole. false: it stays. */
+static bool drop_begun(struct part *part, size_t begin)
+{
+	if (!begin || part->len - begin >= BANNER_MAX)
+		return false;
+	part->len = begin;
+	return true;
+}
+
+static size_t last_begin(void)
+{
+	for (unsigned int i = text.nr_names; i-- > 0;)
+		if (names[i].begins)
+			return names[i].at;
+	return 0;
+}
+
+static cold void cut_collected(void)
+{
+	cut_short(&text.collected, buf);
+	drop_begun(&text.collected, last_begin());
+	for (; text.nr_names && names[text.nr_names - 1].at >= text.collected.len; text.nr_names--)
+		text.lost += names[text.nr_names - 1].begins;
+}
+
 void report_text_print(const char *fmt, ...)
 {
 	struct part *part = &text.collected;
@@ -114,9 +145,24 @@ void report_text_print(const char *fmt, ...)
 		part->len += len;
 		return;
 	}
-	cut_short(part, buf);
-	while (text.nr_names && names[text.nr_names - 1].at >= part->len)
-		text.nr_names--;
+	cut_collected();
+}
+
+void report_text_begin(void)
+{
+	ASSERT(report_text_is_open());
+	if (unlikely(!text.collected.cut && text.nr_names == ARRAY_SIZE(names)))
+		cut_collected();
+	if (text.collected.cut)
+		text.lost++;
+	else
+		names[text.nr_names++] =
+			(struct name){ .at = (uint32_t)text.collected.len, .begins = true };
+}
+
+unsigned int report_text_lost(void)
+{
+	return text.lost;
 }
 
 void report_text_symbol(uintptr_t address)
@@ -126,7 +172,8 @@ void report_text_symbol(uintptr_t address)
 	ASSERT(report_text_is_open());
 	if (likely(text.nr_names < NAMES_MAX)) {
 		if (!text.collected.cut)
-			names[text.nr_names++] = (struct name){ text.collected.len, address };
+			names[text.nr_names++] = (struct name){ .at = (uint32_t)text.collected.len,
+								.address = address };
 		return;
 	}
 	symbol_names_text(name, address);
@@ -167,8 +214,10 @@ static void put_whole(const char *from, size_t len)
 		return;
 	memcpy(WHOLE + part->len, from, fits);
 	part->len += fits;
-	if (unlikely(fits < len))
-		cut_short(part, WHOLE);
+	if (likely(fits == len))
+		return;
+	cut_short(part, WHOLE);
+	text.lost += drop_begun(part, text.begun);
 }
 
 /* What was collected up to here. */
@@ -184,9 +233,28 @@ static void take_name(const struct name *at)
 
 	take_up_to(at->at);
 	if (text.whole.cut)
+		text.lost += at->begins;
+	else if (at->begins)
+		text.begun = text.whole.len;
+	if (text.whole.cut || at->begins)
 		return;
 	symbol_names_text(name, at->address);
 	put_whole(name, strlen(name));
+}
+
+/* Once: who asks again, for what came behind, finds the same line. */
+static cold void end_whole(void)
+{
+	static const char words[] = "[the report is longer than 64 KiB: the rest";
+	char *to = WHOLE + text.whole.len;
+
+	text.whole.cut = text.ended = true;
+	if (text.lost)
+		text.whole.len += os_format(to, LAST_LINE_MAX,
+					    "%s and %u more report%s are left out]\n", words,
+					    text.lost, text.lost == 1 ? "" : "s");
+	else
+		text.whole.len += os_format(to, LAST_LINE_MAX, "%s is left out]\n", words);
 }
 
 const char *report_text_get(size_t *len)
@@ -195,12 +263,10 @@ const char *report_text_get(size_t *len)
 	while (text.nr_names_taken < text.nr_names)
 		take_name(&names[text.nr_names_taken++]);
 	take_up_to(text.collected.len);
+	if (unlikely((text.whole.cut || text.collected.cut) && !text.ended))
+		end_whole();
 	*len = text.whole.len;
 	WHOLE[*len] = '\0';
-	if (unlikely(text.whole.cut || text.collected.cut)) {
-		memcpy(WHOLE + *len, cut_line, sizeof(cut_line));
-		*len += sizeof(cut_line) - 1;
-	}
 	return WHOLE;
 }
 

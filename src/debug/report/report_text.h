@@ -4,7 +4,7 @@
  *
  * Data:       static buffers of 64 KiB.
  * Invariants: no allocation, no stdio; the buffer ends with NUL; a text that does not fit ends
- *             with a line that says so.
+ *             with a line that says so, and how many reports it lost.
  * Locks:      RANK_REPORT from report_text_open() to report_text_close(), by one thread;
  *             report_text_open() again by the same thread goes on with the same text.
  * Flow:       called by report.c, report_modern.c, report_old.c, report_policy.c,
@@ -23,6 +23,11 @@ cold void report_text_open(void);
 cold bool report_text_is_open(void); /* by this thread */
 /* By any thread? A hint. */
 cold bool report_text_is_busy(void);
+
+/* What is printed next is one more report: it counts as lost if less than its banner fits. */
+cold void report_text_begin(void);
+/* How many are, by the texts so far; complete after report_text_get(). */
+cold unsigned int report_text_lost(void);
 
 /* As os_format(). No newline of its own. */
 cold void report_text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

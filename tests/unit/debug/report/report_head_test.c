@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "child.h"
 #include "debug/report/report.h"
 #include "debug/report/report_head.h"
 
@@ -147,13 +148,62 @@ static void test_child(void **state)
 	assert_true(report_limit_takes(10, 1000));
 }
 
+/* ---- a text without space ---- */
+
+enum { MANY = 500 }; /* reports of more than a text holds */
+
+static void hook_for_many(const char *name, const char *report, void *arg)
+{
+	unsigned int begun = 0;
+	char line[100];
+
+	(void)name;
+	for (const char *at = report; (at = strstr(at, "\nBUG many")); at++)
+		begun++;
+	snprintf(line, sizeof(line), "the rest and %u more reports are left out]\n", MANY - begun);
+	CHILD_CHECK(strstr(report, line));
+	*(unsigned int *)arg = begun;
+}
+
+static void report_many(void)
+{
+	struct engine many = { .name = "many" };
+
+	for (unsigned int i = 0; i < MANY; i++)
+		report_slab_counts(&many, NULL, REPORT_MOST_OBJECTS, i, 0);
+	report_deliver();
+}
+
+/* What finds no space in a text is left out, and counts as it does beyond the burst. */
+static void child_reports_many(void *arg)
+{
+	unsigned int begun = 0;
+
+	(void)arg;
+	CHILD_CHECK(report_set_file("/dev/null") && report_set_interval("100000"));
+	report_set_hook(hook_for_many, &begun, false);
+	report_many();
+	CHILD_CHECK(begun > 10 && report_counters.suppressed == MANY - begun);
+	report_many(); /* the burst leaves out all of it */
+	CHILD_CHECK(report_counters.suppressed == 2 * MANY - begun);
+	CHILD_CHECK(report_counters.reports == 2 * MANY);
+}
+
+static void test_no_space(void **state)
+{
+	struct child c = child_run(child_reports_many, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+}
+
 #define TEST(name) cmocka_unit_test_setup(test_##name, defaults)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(options),	TEST(limit), TEST(notes), TEST(long_texts),
-		TEST(no_limit), TEST(head),  TEST(child),
+		TEST(no_limit), TEST(head),  TEST(child), TEST(no_space),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -167,6 +167,78 @@ static void test_looked_up_late(void **state)
 	assert_true(child_passed(&c));
 }
 
+/* n reports of lines of 100 bytes, a name in each, as many as get() says. */
+static void put_reports(unsigned int n, unsigned int lines)
+{
+	report_text_open();
+	for (unsigned int i = 0; i < n; i++) {
+		report_text_begin();
+		report_text_print("report %u\n", i);
+		for (unsigned int line = 0; line < lines; line++) {
+			report_text_print("%-96s", "");
+			report_text_symbol(0x1);
+			report_text_print("\n");
+		}
+	}
+}
+
+static void check_lost(unsigned int n)
+{
+	const char *text = get();
+	unsigned int begun = 0;
+	char last[100];
+
+	for (const char *at = text; (at = strstr(at, "report ")); at++)
+		begun += at[7] != 'i'; /* "the report is longer" */
+	assert_int_equal(report_text_lost(), n - begun);
+	snprintf(last, sizeof(last), "64 KiB: the rest and %u more reports are left out]\n",
+		 n - begun);
+	assert_string_equal(text + strlen(text) - strlen(last), last);
+}
+
+/* Reports of which nothing fits are counted, also where it is names that take the space. */
+static void test_lost(void **state)
+{
+	(void)state;
+	put_reports(6, 100);
+	assert_non_null(strstr(get(), "report 5\n"));
+	assert_int_equal(report_text_lost(), 0);
+	report_text_close();
+	put_reports(9, 100);
+	check_lost(9);
+	assert_non_null(strstr(get(), "report 6\n")); /* cut */
+	assert_null(strstr(get(), "report 7\n"));
+	report_text_begin(); /* the line is written: what is lost later is only counted */
+	report_text_print("report 9\n");
+	assert_non_null(strstr(get(), "and 2 more reports"));
+	assert_int_equal(report_text_lost(), 3);
+	report_text_close();
+	put_reports(1000, 1); /* short ones */
+	check_lost(1000);
+	report_text_close();
+	put_reports(8, 100);
+	assert_non_null(strstr(get(), "the rest and 1 more report are left out]\n"));
+	report_text_close();
+}
+
+/* Without names all fits. */
+static void test_lost_by_names(void **state)
+{
+	(void)state;
+	NEEDS_OBJECTS();
+	report_text_open();
+	for (unsigned int i = 0; i < 400; i++) {
+		report_text_begin();
+		report_text_print("report %u\n%-140s\n", i, "");
+		for (unsigned int name = 0; name < 4; name++)
+			report_text_symbol((uintptr_t)test_print + 4);
+		report_text_print("\n");
+	}
+	assert_int_equal(report_text_lost(), 0);
+	check_lost(400);
+	report_text_close();
+}
+
 /* One line that is too long: nothing of it. */
 static void test_long_line(void **state)
 {
@@ -248,6 +320,8 @@ int main(void)
 		cmocka_unit_test(test_goes_on),
 		cmocka_unit_test(test_looked_up_late),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_lost_by_names),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_fork),
