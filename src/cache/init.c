@@ -19,6 +19,7 @@
 #include "cache/profile/profile.h"
 #include "cache/reclaim/ahead.h"
 #include "debug/report/mistake.h"
+#include "debug/report/report.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
@@ -79,6 +80,7 @@ static int init_floors(void)
 		return -ENOMEM;
 	percpu_init();
 	mistake_listen();
+	report_look_at_stderr();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
 	os_policy_read_kernel();
