@@ -88,10 +88,15 @@ MALLOC_HIT void *aligned_alloc(size_t align, size_t size)
 	return aligned_or_errno(align, size);
 }
 
-/* As glibc: an alignment that is no power of two counts as the next one. */
+#define ALIGN_MAX (1ul << 63)
+
+/*
+ * As glibc: an alignment that is no power of two counts as the next one, and is wrong where there
+ * is none.
+ */
 USLAB_API void *memalign(size_t align, size_t size)
 {
-	if (unlikely(align > PTRDIFF_MAX)) {
+	if (unlikely(align > ALIGN_MAX)) {
 		errno = EINVAL;
 		return NULL;
 	}

@@ -110,6 +110,11 @@ static void test_old_functions(void **state)
 	give(p);
 	assert_null(old(SIZE_MAX, 10));
 	assert_int_equal(errno, EINVAL);
+	for (unsigned long align = (1ul << 62) + 1; align <= 1ul << 63; align += (1ul << 62) - 1) {
+		errno = 0;
+		assert_null(old(align, 10));
+		assert_int_equal(errno, ENOMEM);
+	}
 	p = page(10);
 	assert_int_equal((uintptr_t)p % PAGE_SIZE, 0);
 	give(p);
