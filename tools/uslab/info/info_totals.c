@@ -24,6 +24,7 @@ struct totals {
 	unsigned int caches, aliases, targets, active;
 	struct spread objects, slabs, partial, partial_percent;
 	struct spread partial_objects, partial_objects_percent;
+	unsigned long in_slabs; /* objects in use as slabs count, which have those that CPUs hold */
 	struct spread memory, used, loss;
 	/* of one object; total: of all objects */
 	struct spread object_memory, object_user, object_loss;
@@ -54,7 +55,8 @@ static void add_cache(struct totals *t, const struct snapshot_cache *c)
 	bool first = !t->active++;
 	unsigned int loss = c->slab_size > c->object_size ? c->slab_size - c->object_size : 0;
 	unsigned long partial = at_most_100(percent(c->partial, c->slabs));
-	unsigned long partial_objects = at_most_100(percent(c->objects_partial, c->objects));
+	unsigned long in_slabs = c->objects + c->objects_held;
+	unsigned long partial_objects = at_most_100(percent(c->objects_partial, in_slabs));
 
 	add(&t->objects, first, c->objects, c->objects);
 	add(&t->slabs, first, c->slabs, c->slabs);
@@ -62,6 +64,7 @@ static void add_cache(struct totals *t, const struct snapshot_cache *c)
 	add(&t->partial_percent, first, partial, partial);
 	add(&t->partial_objects, first, c->objects_partial, c->objects_partial);
 	add(&t->partial_objects_percent, first, partial_objects, partial_objects);
+	t->in_slabs += in_slabs;
 	add(&t->memory, first, c->slab_bytes, c->slab_bytes);
 	add(&t->used, first, c->object_bytes, c->object_bytes);
 	add(&t->loss, first, text_loss(c), text_loss(c));
@@ -106,6 +109,11 @@ static const char *with_percent(char *buf, size_t size, unsigned long value)
 	return buf;
 }
 
+static unsigned long partial_objects_percent(const struct totals *t)
+{
+	return at_most_100(percent(t->partial_objects.total, t->in_slabs));
+}
+
 static void print_head(const struct totals *t, const struct info_options *options)
 {
 	char a[24], b[24];
@@ -118,8 +126,7 @@ static void print_head(const struct totals *t, const struct info_options *option
 	       number(b, sizeof(b), t->loss.total, options), percent(t->loss.total, t->used.total));
 	printf("# Objects  : %15s   # PartObj: %15s   ORatio:%6lu%%\n",
 	       number(a, sizeof(a), t->objects.total, options),
-	       number(b, sizeof(b), t->partial_objects.total, options),
-	       percent(t->partial_objects.total, t->objects.total));
+	       number(b, sizeof(b), t->partial_objects.total, options), partial_objects_percent(t));
 }
 
 static void print_row(const char *title, const struct spread *s, unsigned long average,
@@ -160,7 +167,7 @@ static void print_object_row(const char *title, const struct spread *s, unsigned
 static void print_per_cache(const struct totals *t, const struct info_options *options)
 {
 	unsigned int n = t->active;
-	unsigned long partial = percent(t->partial_objects.total, t->objects.total);
+	unsigned long partial = partial_objects_percent(t);
 
 	puts("\nPer Cache         Average              Min              Max            Total\n"
 	     "----------------------------------------------------------------------------");
