@@ -132,7 +132,7 @@ class OnTerminal(InOwnFolder):
 
     def test_common_sizes(self):
         """Whole numbers, and the interval, on the usual terminals; all columns where they have room."""
-        row = re.compile(r"^(?:grower|steady) +\d+(?: +\d+)?(?: +\d+(?:\.\d)?[KM]?){3} +(?:0|[+-]\S+/s)"
+        row = re.compile(r"^(?:grower|steady) +\d+(?: +\d+)?(?: +\d+(?:\.\d)?[KM]?){3} +(?:0|-|[+-]\S+/s)"
                          r"(?: +\d+/\d+/\d+)? *$")
         for width, height, columns in ((80, 24, 7), (100, 30, 9), (200, 50, 9)):
             top = self.top(size=(width, height))
@@ -287,6 +287,20 @@ class Batch(unittest.TestCase):
         objects = [int(line.split()[1]) for line in looks[1].splitlines()[3:]]
         self.assertGreater(len(objects), 20)
         self.assertEqual(objects, sorted(objects, reverse=True))
+
+    def test_growth_is_not_known_at_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = compile_program(folder, "grower", PROGRAM, *WITH_LIBRARY)
+            with subprocess.Popen([path], stdout=subprocess.PIPE, text=True) as program:
+                self.assertEqual(program.stdout.readline(), "ready\n")
+                run = self.top("-p", program.pid, "-b", "-n", 2, "-d", 0.5, "-s", "growth")
+                program.kill()
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        looks = run.stdout.strip().split("\n\n")
+        growth = [dict(re.findall(r"(?m)^(\w+)(?: +\S+){5} +(\S+)", look)) for look in looks]
+        self.assertEqual([look["steady"] for look in growth], ["-", "0"])
+        self.assertEqual(growth[0]["grower"], "-")
+        self.assertRegex(growth[1]["grower"], r"\+.*/s")
 
     def test_errors(self):
         for arguments, status, text in (

@@ -48,7 +48,7 @@ struct top_row {
 	const struct snapshot_cache *cache;
 	const struct top_history *history;
 	unsigned long waste; /* bytes of slabs without live objects */
-	double growth;	     /* bytes of live objects per second, over the last intervals */
+	double growth; /* bytes of live objects per second, over the last intervals; NAN: none yet */
 };
 
 struct top_layout {
@@ -104,7 +104,7 @@ const struct top_row *top_current(const struct top *top);
 /* The cursor stays with that cache from now on. */
 void top_select(struct top *top, const struct top_row *row);
 
-/* "+1.2M/s", "-300/s", "0". */
+/* "+1.2M/s", "-300/s", "0"; "-" of NAN. */
 void top_growth_text(char *buf, size_t size, double bytes_per_second);
 /*
  * The bytes of a history as a line of `width` columns, lowest to highest

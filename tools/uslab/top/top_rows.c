@@ -74,7 +74,7 @@ static unsigned int values(const struct top_history *history)
 	return history->count > TOP_SAMPLES ? TOP_SAMPLES : history->count;
 }
 
-/* From the oldest sample to the newest. */
+/* From the oldest sample to the newest. NAN: there is one sample. */
 static double growth(const struct top_history *history)
 {
 	unsigned int n = values(history);
@@ -82,7 +82,7 @@ static double growth(const struct top_history *history)
 	double seconds;
 
 	if (n < 2)
-		return 0;
+		return NAN;
 	first = place(history, n > TOP_GROWTH_SPAN ? n - 1 - TOP_GROWTH_SPAN : 0);
 	last = place(history, n - 1);
 	seconds = history->time[last] - history->time[first];
@@ -101,6 +101,11 @@ static int by_number(double a, double b)
 	return (a < b) - (a > b); /* the largest first */
 }
 
+static double known(double growth)
+{
+	return isnan(growth) ? 0 : growth;
+}
+
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct top *top = arg;
@@ -116,7 +121,7 @@ static int compare(const void *a, const void *b, void *arg)
 		order = by_number((double)x->cache->objects, (double)y->cache->objects);
 		break;
 	case TOP_BY_GROWTH:
-		order = by_number(x->growth, y->growth);
+		order = by_number(known(x->growth), known(y->growth));
 		break;
 	case TOP_BY_WASTE:
 		order = by_number((double)x->waste, (double)y->waste);
@@ -173,8 +178,8 @@ void top_growth_text(char *buf, size_t size, double bytes_per_second)
 {
 	char scaled[24];
 
-	if (fabs(bytes_per_second) < 1) {
-		snprintf(buf, size, "0");
+	if (isnan(bytes_per_second) || fabs(bytes_per_second) < 1) {
+		snprintf(buf, size, isnan(bytes_per_second) ? "-" : "0");
 		return;
 	}
 	text_scale(scaled, sizeof(scaled), (unsigned long)fabs(bytes_per_second));
@@ -222,7 +227,7 @@ void top_summary_text(const struct top *top, char *title, size_t title_size, cha
 		held += row->cache->object_bytes;
 		space += row->cache->slab_bytes;
 		waste += row->waste;
-		grown += row->growth;
+		grown += known(row->growth);
 	}
 	text_scale(held_text, sizeof(held_text), held);
 	text_scale(space_text, sizeof(space_text), space);

@@ -2,6 +2,7 @@
 /*
  * unit/tools/top/top_rows_test.c - rows of `uslab top`: growth over samples, orders, filter, texts
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -167,7 +168,9 @@ static void test_growth_decays(void **state)
 	for (int i = 0; i < 20; i++) {
 		f->s->cache[0].object_bytes = i < 10 ? 0 : 300000;
 		sample(f, i);
-		if (i < 10 || i > 12)
+		if (!i)
+			assert_true(isnan(row(f, "grew")->growth));
+		else if (i < 10 || i > 12)
 			assert_true(row(f, "grew")->growth == 0);
 		else
 			assert_true(row(f, "grew")->growth == 100000);
@@ -186,7 +189,7 @@ static void test_new_cache_has_no_past(void **state)
 	f->s->cache[0].object_bytes = 50000;
 	f->s->cache[0].id = 77;
 	sample(f, 1);
-	assert_true(row(f, "one")->growth == 0);
+	assert_true(isnan(row(f, "one")->growth));
 	fixture_free(f);
 }
 
@@ -195,7 +198,7 @@ static void test_growth_text(void **state)
 	static const struct {
 		double value;
 		const char *text;
-	} texts[] = { { 0, "0" },      { 0.4, "0" },	   { -0.4, "0" },
+	} texts[] = { { 0, "0" },      { NAN, "-" },	   { 0.4, "0" },	  { -0.4, "0" },
 		      { 12, "+12/s" }, { -900, "-900/s" }, { 1234567, "+1.2M/s" } };
 	char buf[32];
 
