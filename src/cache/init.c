@@ -19,10 +19,10 @@
 #include "cache/profile/profile.h"
 #include "cache/reclaim/ahead.h"
 #include "debug/report/mistake.h"
-#include "debug/report/report.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
+#include "os/process/say.h"
 #include "os/process/filter.h"
 #include "os/lock/fork.h"
 #include "os/cpu/rseq.h"
@@ -80,7 +80,7 @@ static int init_floors(void)
 		return -ENOMEM;
 	percpu_init();
 	mistake_listen();
-	report_look_at_stderr();
+	os_look_at_stderr();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
 	os_policy_read_kernel();

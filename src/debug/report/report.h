@@ -189,11 +189,6 @@ cold bool report_set_interval(const char *value);
 cold bool report_set_time(const char *value);
 /* Does the program go on after a report? */
 cold bool report_goes_on(void);
-/*
- * Is stderr open? The first call holds: what the program opens later under that number is a file of
- * its own.
- */
-cold void report_look_at_stderr(void);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
 cold bool report_set_file(const char *path);
 /* Why the last one could not: -errno. */

@@ -3,12 +3,12 @@
  * debug/report/report_policy.c - where a report goes, and what comes after it
  *
  * Data:       policy, format, file and hook, as the program chose them; the taint;
- *             what the open text holds; whether stderr was open at the start.
+ *             what the open text holds.
  * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and
  *             what goes with it change under the text's lock. A hook runs without it, and is
  *             counted as long as it does.
  * Locks:      RANK_REPORT, the text's, guards all but policy, format, tainted, own_frames
- *             and nr_notifying, which are atomic, and stderr_at_start, which stays as it is first.
+ *             and nr_notifying, which are atomic.
  * Flow:       called by mistake.c, report.c, report_modern.c, api/debug_api.c, cache/ and debug/;
  *             calls report_text.c, report_head.c, os/process/file.c, os/process/process.c,
  *             os/memory/vm.c, page/nested.c, page/reserve.c.
@@ -30,6 +30,7 @@
 #include "os/process/file.h"
 #include "os/lock/lock.h"
 #include "os/process/process.h"
+#include "os/process/say.h"
 #include "os/memory/vm.h"
 #include "page/nested.h"
 #include "page/reserve.h"
@@ -49,7 +50,6 @@ static bool tainted;
 static bool own_frames;
 static unsigned int nr_notifying; /* hooks that run now */
 static int file_error;		  /* of report.file; while the library is made ready */
-static enum { STDERR_UNKNOWN, STDERR_OPEN, STDERR_CLOSED } stderr_at_start;
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
@@ -77,13 +77,6 @@ bool report_shows_taken(void)
 bool report_tainted(void)
 {
 	return load_relaxed(&tainted);
-}
-
-/* Also at the first request, which may come before constructors that open files. */
-__attribute__((constructor(101))) void report_look_at_stderr(void)
-{
-	if (stderr_at_start == STDERR_UNKNOWN)
-		stderr_at_start = os_is_open(STDERR) ? STDERR_OPEN : STDERR_CLOSED;
 }
 
 void report_taint(void)
@@ -230,15 +223,6 @@ void report_count_isolated(void)
 	store_relaxed(&report_counters.isolated, report_counters.isolated + 1);
 }
 
-/*
- * Descriptor 2 that was closed when the library started is a file that the program opened since
- * then, if any.
- */
-static bool write_to_stderr(const char *text, size_t len)
-{
-	return stderr_at_start != STDERR_CLOSED && !os_log_write(STDERR, text, len);
-}
-
 /* What cannot be written to the file goes to stderr, if that is open, and is counted. */
 static void write_text(const char *text, size_t len)
 {
@@ -246,7 +230,7 @@ static void write_text(const char *text, size_t len)
 
 	if (filed && !os_log_append(&state.log, state.path, text, len))
 		return;
-	if (!write_to_stderr(text, len) || filed)
+	if (!os_has_stderr() || os_log_write(STDERR, text, len) || filed)
 		store_relaxed(&report_counters.undelivered, report_counters.undelivered + 1);
 }
 

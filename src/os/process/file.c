@@ -51,11 +51,6 @@ long os_read_text(const char *path, char *buf, size_t size)
 	return ret < 0 ? ret : (long)len;
 }
 
-bool os_is_open(int fd)
-{
-	return os_syscall(SYS_fcntl, fd, F_GETFD) >= 0;
-}
-
 /* ---- files that stay open ---- */
 
 int os_kept_open(struct os_kept *kept, const char *path, int flags)

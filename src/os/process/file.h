@@ -22,9 +22,6 @@
  */
 long os_read_text(const char *path, char *buf, size_t size);
 
-/* Is there something under that number? */
-bool os_is_open(int fd);
-
 /*
  * Writes buf to the end of a file, which is made if there is none. Waits for nobody:
  * -ENXIO: a FIFO that nobody reads; -EAGAIN: a pipe that is full, which may have taken the

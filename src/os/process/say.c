@@ -2,12 +2,14 @@
 /*
  * os/process/say.c - text without stdio: formatted, written whole, one line on stderr
  *
- * Data:       none; text is made on the stack, at most SAY_MAX bytes a line.
+ * Data:       whether stderr was open at the start; text is made on the stack, at most SAY_MAX
+ *             bytes a line.
  * Invariants: nothing here allocates, locks or uses stdio; one line is one write(2), so that lines
  *             of several threads do not mix. errno is preserved.
  * Locks:      none.
  * Flow:       see say.h; calls os/sys.h.
  */
+#include <fcntl.h>
 #include <string.h>
 
 #include "os/process/say.h"
@@ -221,6 +223,21 @@ int os_write(int fd, const void *buf, size_t len)
 	return 0;
 }
 
+static enum { STDERR_UNKNOWN, STDERR_OPEN, STDERR_CLOSED } stderr_at_start;
+
+/* Also called at the first request, which may come before constructors that open files. */
+__attribute__((constructor(101))) void os_look_at_stderr(void)
+{
+	if (stderr_at_start == STDERR_UNKNOWN)
+		stderr_at_start = os_syscall(SYS_fcntl, STDERR_FILENO, F_GETFD) < 0 ? STDERR_CLOSED
+										    : STDERR_OPEN;
+}
+
+bool os_has_stderr(void)
+{
+	return stderr_at_start != STDERR_CLOSED;
+}
+
 void os_say_list(const char *fmt, va_list args)
 {
 	char line[SAY_MAX];
@@ -233,8 +250,9 @@ void os_say_list(const char *fmt, va_list args)
 	put_list(&t, fmt, &copy);
 	va_end(copy);
 	len = t.len < sizeof(line) ? t.len : sizeof(line) - 1;
-	line[len] = '\n';			/* in the place of the NUL, which nobody needs */
-	os_write(STDERR_FILENO, line, len + 1); /* without stderr there is nobody to tell */
+	line[len] = '\n'; /* in the place of the NUL, which nobody needs */
+	if (os_has_stderr())
+		os_write(STDERR_FILENO, line, len + 1);
 }
 
 void os_say(const char *fmt, ...)

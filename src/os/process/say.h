@@ -2,7 +2,7 @@
 /*
  * os/process/say.h - text without stdio: formatted, written whole, one line on stderr
  *
- * Data:       none.
+ * Data:       whether there is a stderr.
  * Invariants: nothing here allocates, locks or uses stdio; safe in a signal handler.
  * Locks:      none.
  * Flow:       called by every floor; calls write(2).
@@ -11,6 +11,7 @@
 #define OS_SAY_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -18,7 +19,15 @@
  * width with flags 0 and -: %4d, %-9s, %02x, %016lx.
  */
 
-/* Writes one line "uslab: <text>\n" to stderr. Context: any. */
+/*
+ * Is stderr open? The first call holds for good: if it is closed, what the program opens under its
+ * number later is a file of its own.
+ */
+void os_look_at_stderr(void);
+/* Was it open? What nobody has looked at yet is. */
+bool os_has_stderr(void);
+
+/* Writes one line "uslab: <text>\n" to stderr, if there is one. Context: any. */
 void os_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Formats into buf (always ends with NUL); returns the length that the whole text has. */

@@ -24,7 +24,6 @@ struct totals {
 	unsigned int caches, aliases, targets, active;
 	struct spread objects, slabs, partial, partial_percent;
 	struct spread partial_objects, partial_objects_percent;
-	unsigned long in_slabs; /* objects in use as slabs count, which have those that CPUs hold */
 	struct spread memory, used, loss;
 	/* of one object; total: of all objects */
 	struct spread object_memory, object_user, object_loss;
@@ -55,8 +54,7 @@ static void add_cache(struct totals *t, const struct snapshot_cache *c)
 	bool first = !t->active++;
 	unsigned int loss = c->slab_size > c->object_size ? c->slab_size - c->object_size : 0;
 	unsigned long partial = at_most_100(percent(c->partial, c->slabs));
-	unsigned long in_slabs = c->objects + c->objects_held;
-	unsigned long partial_objects = at_most_100(percent(c->objects_partial, in_slabs));
+	unsigned long partial_objects = at_most_100(percent(c->objects_partial, c->objects));
 
 	add(&t->objects, first, c->objects, c->objects);
 	add(&t->slabs, first, c->slabs, c->slabs);
@@ -64,7 +62,6 @@ static void add_cache(struct totals *t, const struct snapshot_cache *c)
 	add(&t->partial_percent, first, partial, partial);
 	add(&t->partial_objects, first, c->objects_partial, c->objects_partial);
 	add(&t->partial_objects_percent, first, partial_objects, partial_objects);
-	t->in_slabs += in_slabs;
 	add(&t->memory, first, c->slab_bytes, c->slab_bytes);
 	add(&t->used, first, c->object_bytes, c->object_bytes);
 	add(&t->loss, first, text_loss(c), text_loss(c));
@@ -109,9 +106,10 @@ static const char *with_percent(char *buf, size_t size, unsigned long value)
 	return buf;
 }
 
+/* Slabs count as in use what CPUs hold as well, so that there may be more of these. */
 static unsigned long partial_objects_percent(const struct totals *t)
 {
-	return at_most_100(percent(t->partial_objects.total, t->in_slabs));
+	return at_most_100(percent(t->partial_objects.total, t->objects.total));
 }
 
 static void print_head(const struct totals *t, const struct info_options *options)
