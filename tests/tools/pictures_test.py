@@ -118,7 +118,7 @@ class Real(unittest.TestCase):
             rows = [row for row in words if row[0].startswith("malloc-")]
             self.assertGreaterEqual(len(rows), 10)
             for row in rows:
-                self.assertRegex(" ".join(row), rf"^malloc-\w+ \d+(?: {AMOUNT}){{2}} (?:0|[+-]{AMOUNT}/s)$")
+                self.assertRegex(" ".join(row), rf"^malloc-\w+ \d+(?: {AMOUNT}){{2}} (?:0|-|[+-]{AMOUNT}/s)$")
             self.assertTrue(any(row[-1].startswith("+") for row in rows), "none grows")
             width, height = float(picture.get("width")), float(picture.get("height"))
             for y, line in lines:
