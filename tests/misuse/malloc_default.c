@@ -145,17 +145,15 @@ static void run(char *p)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*make)(char *p);
-	} mistakes[] = { { "twice", twice }, { "between", between },	 { "depot", depot },
-			 { "slab", slab },   { "thread", thread },	 { "realloc", resize },
-			 { "stays", stays }, { "unaligned", unaligned }, { "inside", inside },
-			 { "run", run } };
+	static const struct mistake mistakes[] = { { "twice", twice },	 { "between", between },
+						   { "depot", depot },	 { "slab", slab },
+						   { "thread", thread }, { "realloc", resize },
+						   { "stays", stays },	 { "unaligned", unaligned },
+						   { "inside", inside }, { "run", run } };
+	const struct mistake *mistake = MISTAKE_NAMED(mistakes, argc, argv);
 
 	stay_here();
-	for (size_t i = 0; argc > 1 && i < sizeof(mistakes) / sizeof(mistakes[0]); i++)
-		if (!strcmp(argv[1], mistakes[i].name))
-			mistakes[i].make(make_buffer());
+	if (mistake)
+		mistake->make(make_buffer());
 	return survived();
 }

@@ -50,16 +50,13 @@ static void use_after_free(char *p)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*make)(char *p);
-	} mistakes[] = { { "double_free", double_free },
-			 { "overflow", overflow },
-			 { "underflow", underflow },
-			 { "use_after_free", use_after_free } };
+	static const struct mistake mistakes[] = { { "double_free", double_free },
+						   { "overflow", overflow },
+						   { "underflow", underflow },
+						   { "use_after_free", use_after_free } };
+	const struct mistake *mistake = MISTAKE_NAMED(mistakes, argc, argv);
 
-	for (size_t i = 0; argc > 1 && i < sizeof(mistakes) / sizeof(mistakes[0]); i++)
-		if (!strcmp(argv[1], mistakes[i].name))
-			mistakes[i].make(make_buffer());
+	if (mistake)
+		mistake->make(make_buffer());
 	return survived();
 }

@@ -59,17 +59,14 @@ static void foreign(char *p)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*make)(char *p);
-	} mistakes[] = { { "overflow", overflow },
-			 { "double_free", double_free },
-			 { "use_after_free", use_after_free },
-			 { "interior", interior },
-			 { "foreign", foreign } };
+	static const struct mistake mistakes[] = { { "overflow", overflow },
+						   { "double_free", double_free },
+						   { "use_after_free", use_after_free },
+						   { "interior", interior },
+						   { "foreign", foreign } };
+	const struct mistake *mistake = MISTAKE_NAMED(mistakes, argc, argv);
 
-	for (size_t i = 0; argc > 1 && i < sizeof(mistakes) / sizeof(mistakes[0]); i++)
-		if (!strcmp(argv[1], mistakes[i].name))
-			mistakes[i].make(make_buffer());
+	if (mistake)
+		mistake->make(make_buffer());
 	return survived();
 }

@@ -24,6 +24,24 @@ static inline char *wild(const void *p)
 	return (char *)hidden;
 }
 
+struct mistake {
+	const char *name;
+	void (*make)(char *p);
+};
+
+/* The one that the first argument names; NULL: none. */
+static inline const struct mistake *mistake_named(const struct mistake *all, size_t nr, int argc,
+						  char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < nr; i++)
+		if (!strcmp(argv[1], all[i].name))
+			return &all[i];
+	return NULL;
+}
+
+#define MISTAKE_NAMED(all, argc, argv) \
+	mistake_named(all, sizeof(all) / sizeof((all)[0]), argc, argv)
+
 /* The program is still there. */
 static inline int survived(void)
 {
