@@ -12,6 +12,7 @@
  * misuse: large_interior USLAB_DEBUG=FZPU,malloc-large argument=free_inside_large
  * misuse: large_plain_double_free argument=double_free_large
  * misuse: large_plain_interior argument=free_inside_large
+ * misuse: large_realloc_of_freed USLAB_DEBUG=FZPU,malloc-large argument=realloc_of_freed_large
  * misuse: mapped_overflow USLAB_DEBUG=FZPU,malloc-large argument=overflow_1_mapped
  * misuse: mapped_plain_double_free argument=double_free_mapped
  * misuse: mapped_plain_interior argument=free_inside_mapped
@@ -329,6 +330,7 @@ int main(int argc, char **argv)
 		KIND(double_free_written, SMALL),
 		{ "double_free_late_tiny", double_free_late, TINY },
 		KIND(realloc_of_freed, SMALL),
+		LARGE_KIND(realloc_of_freed),
 		KIND(realloc_in_place_of_freed, SMALL),
 		LARGE_KIND(double_free),
 		KIND(free_stack, SMALL),

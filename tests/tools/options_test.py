@@ -176,7 +176,7 @@ class Options(unittest.TestCase):
             if not key.startswith("slub_") or key == "slub_max_order":
                 self.assertRegex(run.stderr, rf" {re.escape(key)}[,\n]")
         run = uslab("run", "--", "true", USLAB_CONF="limti=64M")
-        self.assertIn('ignored "limti=64M": there is no such option; did you mean limit? There are engine, ', run.stderr)
+        self.assertIn('ignored "limti=64M": there is no such option; did you mean limit?\n', run.stderr)
         run = uslab("run", "--", "true", USLAB_CONF="topology=4x2,mempolicy=interleave:0-3")
         self.assertIn('ignored "mempolicy=interleave:0-3": this machine has memory on nodes 0-1 only\n', run.stderr)
         run = uslab("run", "--", "true", USLAB_DEBUG="Q")

@@ -401,13 +401,10 @@ static const char *meant_by(const char *typed)
 	return meant;
 }
 
-/* The key that was meant, then all keys, or those of the group that this one would be of. */
+/* All keys, or those of the group that this one would be of. */
 static void list_options(char why[OS_ENV_WHY_BYTES], const char *key)
 {
-	const char *meant = meant_by(key);
-	size_t len = meant ? os_format(why, OS_ENV_WHY_BYTES,
-				       "there is no such option; did you mean %s? There are", meant)
-			   : os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
+	size_t len = os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
 	const char *comma = "";
 	bool of_group = false;
 
@@ -446,8 +443,12 @@ void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const cha
 {
 	const struct option *option = option_of(key);
 	const char *known = option && is_rule(option) ? option->key : key;
+	const char *meant = option ? NULL : meant_by(key);
 
-	if (!option)
+	if (meant)
+		os_format(why, OS_ENV_WHY_BYTES, "there is no such option; did you mean %s?",
+			  meant);
+	else if (!option)
 		list_options(why, key);
 	else if (option->set == cache_set_mempolicy && cache_explain_mempolicy(why, value))
 		return;

@@ -9,7 +9,7 @@
  * Locks:      cache_lock, while it is found out whether an object is free.
  * Flow:       called by api/kmalloc_api.c, api/mempool_api.c, api/resize_api.c, cache/,
  *             malloc/resize.c and malloc/slow.c; calls the front's drain, the engine's is_free,
- *             debug/report/report.c.
+ *             debug/pages/pages.c, debug/report/report.c.
  *
  * Is an object free? It is if it lies in the array of this CPU, or in a lent sheaf. Else the front
  * is drained, so that free objects lie in their slabs, or are held by a thread that is about to
@@ -22,6 +22,7 @@
 #include "cache/object.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
+#include "debug/pages/pages.h"
 #include "debug/report/report.h"
 #include "front/depot.h"
 #include "os/cpu/cpu.h"
@@ -175,6 +176,8 @@ void cache_report_pointer(const struct cache_call *call, struct cache *c, const 
 	size_t len =
 		os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", call->name, (unsigned long)p);
 
+	if (pages_report_freed(p, call->undone))
+		return;
 	if (in_slab)
 		e = page->engine;
 	else if (bytes && !in_heap)

@@ -257,21 +257,36 @@ static void report_inside(const struct block_record *b, const void *p)
 	report_deliver();
 }
 
+/* Of a block that is gone: another one starts there by now. */
+static bool is_taken_again(const struct block_record *b, const void *p)
+{
+	return b->state == BLOCK_GONE && run_size(p);
+}
+
+bool pages_report_freed_slow(const void *p, enum report_repair repair)
+{
+	struct block_record b;
+
+	if (!blocks_look_up(p, &b) || b.state == BLOCK_LIVE || is_taken_again(&b, p))
+		return false;
+	report_block(&b, REPORT_FREE_ALREADY);
+	if (repair != FIX_NOTHING)
+		report_fix(report_blocks(), repair, p);
+	report_deliver();
+	return true;
+}
+
 /* No live block with a record starts at p. true: a mistake, which is reported. */
 static bool is_mistake(const void *p)
 {
 	struct block_record b;
 
-	if (blocks_look_up(p, &b) && b.state != BLOCK_LIVE) {
-		if (b.state == BLOCK_GONE && run_size(p)) {
-			blocks_forget(p); /* another block lies there by now */
-			return false;
-		}
-		report_block(&b, REPORT_FREE_ALREADY);
-		report_fix(report_blocks(), FIX_NOT_FREED, p);
-		report_deliver();
-		return true;
+	if (blocks_look_up(p, &b) && is_taken_again(&b, p)) {
+		blocks_forget(p);
+		return false;
 	}
+	if (pages_report_freed_slow(p, FIX_NOT_FREED))
+		return true;
 	if (!blocks_find_around(p, &b))
 		return false;
 	report_inside(&b, p);

@@ -8,8 +8,9 @@
  *             page and one more; the block begins where its alignment requires. Blocks without a
  *             record are page/run.c's.
  * Locks:      RANK_BLOCKS around the table. Reports are delivered here: no lock may be held.
- * Flow:       called by cache/control/control.c, cache/extension.c, cache/grace/check.c,
- *             cache/kmalloc/kmalloc.c and malloc/; calls blocks.c, report.c, page/run.c.
+ * Flow:       called by cache/control/control.c, cache/debug/misuse.c, cache/extension.c,
+ *             cache/grace/check.c, cache/kmalloc/kmalloc.c and malloc/; calls blocks.c, report.c,
+ *             page/run.c.
  *
  * The flags do as for objects: F checks on free, Z adds red zones, P poisons blocks (up to
  * PAGES_POISON_MAX) and quarantines freed ones, to find writes after free; larger ones are mappings
@@ -20,6 +21,7 @@
 #define DEBUG_PAGES_H
 
 #include "debug/pages/blocks.h"
+#include "debug/report/report.h"
 #include "page/run.h"
 
 #define PAGES_POISON_MAX (4ul << 20) /* bytes: what the arena holds */
@@ -30,6 +32,7 @@ cold void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bo
 cold bool pages_free_slow(void *p, const void *caller);
 cold void *pages_resize_slow(void *p, size_t size, const void *caller);
 cold size_t pages_size_slow(const void *p);
+cold bool pages_report_freed_slow(const void *p, enum report_repair repair);
 
 /*
  * A block for size bytes in pages of body bytes (at least size), aligned to align
@@ -67,6 +70,15 @@ static inline void *pages_resize(void *p, size_t size, const void *caller)
 static inline size_t pages_size(const void *p)
 {
 	return unlikely(blocks_are_known()) ? pages_size_slow(p) : run_size(p);
+}
+
+/*
+ * No block starts at p. Did one that is known to be free? That is reported, with who allocated and
+ * who freed it; repair: what was not done (FIX_NOTHING: not said). No lock may be held.
+ */
+static inline bool pages_report_freed(const void *p, enum report_repair repair)
+{
+	return unlikely(blocks_are_known()) && pages_report_freed_slow(p, repair);
 }
 
 /* The program needs only size bytes of the block from now on. false: no record to store that. */
