@@ -114,7 +114,7 @@ static noinline uintptr_t exchange(struct front *f, struct depot *d, uintptr_t t
 	void *objs[USLAB_SHEAF_CAPACITY];
 	unsigned int n;
 
-	if (!ops->refill_near || realtime_is_on())
+	if (!ops->refill_near)
 		return top;
 	n = ops->refill_near(f->engine, objs, sheaf_count(top));
 	if (n < NEAR_LOOK || is_scattered(objs)) {
@@ -133,8 +133,6 @@ static noinline uintptr_t exchange_for_own(struct front *f, struct depot *d, uin
 	void *objs[USLAB_SHEAF_CAPACITY];
 	unsigned int n;
 
-	if (realtime_is_on())
-		return top;
 	n = f->engine->ops->refill(f->engine, objs, sheaf_count(top), GFP_NOWAIT | __GFP_NOWARN,
 				   NUMA_NO_NODE);
 	return n ? put_in_place(f, d, top, objs, n) : top;
@@ -144,6 +142,8 @@ bool sheaf_may_change_slow(struct front *f, struct depot *d, uintptr_t top)
 {
 	int32_t left = load_relaxed(&d->near_left);
 
+	if (realtime_is_on())
+		return false;
 	if (unlikely(left < 0)) {
 		store_relaxed(&d->near_left, left + 1);
 		return false;
@@ -160,6 +160,7 @@ uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
 
 	if (!sheaf_may_change_slow(f, d, top) || !take_turn(d, load_relaxed(&d->near_left)))
 		return top;
-	return is_of_others(f, *(void **)top, percpu_cpu()) ? exchange_for_own(f, d, top)
-							    : exchange(f, d, top);
+	if (is_of_others(f, *(void **)top, percpu_cpu()))
+		return exchange_for_own(f, d, top);
+	return depot_sort(d) ? top : exchange(f, d, top);
 }

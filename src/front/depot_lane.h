@@ -7,7 +7,8 @@
  * Invariants: see depot.h. While a sheaf is in a lane its entry 0 holds the link in place of the
  *             bottom's index, which is written there again before the sheaf is taken out.
  * Locks:      push(), pop() and what is named _locked: the lane's lock is held.
- * Flow:       included by array_exchange.c, depot.c, depot_lane.c and depot_limit.c.
+ * Flow:       included by array_exchange.c, depot.c, depot_lane.c, depot_limit.c and
+ *             depot_sort.c.
  */
 #ifndef FRONT_DEPOT_LANE_H
 #define FRONT_DEPOT_LANE_H

@@ -8,8 +8,8 @@
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
  * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h,
- *             engine/slob/block.c, inspect/usage.c and pcp_runs.c; calls buddy.c, pcp_runs.c,
- *             large.c.
+ *             engine/slob/block.c, front/depot_sort.c, inspect/usage.c and pcp_runs.c; calls
+ *             buddy.c, pcp_runs.c, large.c.
  */
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H

@@ -6,7 +6,8 @@
  * wrapped: the thread may yield before it takes a lock, while it holds one, before it tries a
  * second one, and before it reads what others change. Each sheaf has a number, and one owner at a
  * time: a thread, or the depot. Other threads change limits, begin epochs, and take all locks as a
- * fork does: then every sheaf that no thread owns is in some lane.
+ * fork does: then every sheaf that no thread owns is in some lane. Where lanes are sorted each
+ * object has one owner.
  */
 #define depot_clock late_depot_clock
 #define sheaf_new late_sheaf_new
@@ -38,6 +39,7 @@
 #define depot_note_made late_depot_note_made
 #define depot_tell_slow late_depot_tell_slow
 #define depot_take_unused late_depot_take_unused
+#define depot_sort late_depot_sort
 #include <pthread.h>
 #include <sched.h>
 
@@ -82,6 +84,7 @@ static void pause_at_read(void)
 #include "front/depot.c"
 #include "front/depot_lane.c"
 #include "front/depot_limit.c"
+#include "front/depot_sort.c"
 #undef lock_acquire
 #undef lock_try_beside
 #undef load_relaxed
@@ -430,6 +433,92 @@ IN_CHILD(test_take_finds_what_moves)
 	depot_check(&depot);
 }
 
+/* ---- lanes are sorted while others use them: each object has one owner ---- */
+
+#define SORTED_CPUS 2u
+#define SORTED_SHEAVES 300u
+#define NR_OBJECTS (SORTED_SHEAVES * CAPACITY)
+
+static uint8_t held[NR_OBJECTS]; /* 1: by a thread. Atomic */
+static uint64_t ms;		 /* each look at the clock is in another unit of time. Atomic */
+static unsigned long sorts;	 /* atomic */
+
+static uint64_t clock_that_runs(void)
+{
+	return __atomic_add_fetch(&ms, SORT_MS, __ATOMIC_RELAXED);
+}
+
+static void hold_objects(uintptr_t top, bool hold)
+{
+	for (; *(void **)top; top -= sizeof(void *)) {
+		size_t at = *(uintptr_t *)top / CACHE_LINE - 1;
+
+		CHILD_CHECK(at < NR_OBJECTS);
+		CHILD_CHECK(__atomic_exchange_n(&held[at], hold, __ATOMIC_RELAXED) == !hold);
+	}
+}
+
+/* A sheaf with the objects of its number. */
+static uintptr_t sheaf_of_own(unsigned int number)
+{
+	uintptr_t top = sheaf_new(CAPACITY);
+
+	CHILD_CHECK(top);
+	for (unsigned int i = 0; i < CAPACITY; i++) {
+		top += sizeof(void *);
+		*(uintptr_t *)top = CACHE_LINE * (1 + number + (uintptr_t)i * SORTED_SHEAVES);
+	}
+	return top;
+}
+
+static void *take_and_sort(void *arg)
+{
+	unsigned int rounds = is_emulated() ? ROUNDS / 20 : ROUNDS / 4;
+
+	seed = (unsigned int)(uintptr_t)arg + 4000;
+	for (unsigned int i = 0; i < rounds; i++) {
+		uintptr_t top;
+
+		os_act_as_cpu((unsigned int)rand_r(&seed) % SORTED_CPUS);
+		if (rand_r(&seed) % 16 == 0 && depot_sort(&depot))
+			fetch_add(&sorts, 1);
+		top = depot_take(&depot, DEPOT_FULL);
+		if (!top)
+			continue;
+		hold_objects(top, true);
+		yield_sometimes();
+		hold_objects(top, false);
+		while (!depot_put(&depot, DEPOT_FULL, top))
+			sched_yield();
+	}
+	return NULL;
+}
+
+IN_CHILD(test_sorts)
+{
+	const struct depot_limits wide = { CAPACITY, 2 * SORTED_SHEAVES, 2 * SORTED_SHEAVES };
+	pthread_t thread[THREADS];
+	unsigned int n = 0;
+	uintptr_t top;
+
+	floors_init(SORTED_CPUS, 1);
+	depot_clock = clock_that_runs;
+	depot_init(&depot, &wide);
+	for (unsigned int i = 0; i < SORTED_SHEAVES; i++) {
+		os_act_as_cpu(i % SORTED_CPUS);
+		CHILD_CHECK(depot_put(&depot, DEPOT_FULL, sheaf_of_own(i)));
+	}
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHILD_CHECK(!pthread_create(&thread[i], NULL, take_and_sort, (void *)i));
+	for (unsigned int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHILD_CHECK(sorts > 10);
+	depot_check(&depot);
+	for (; (top = depot_take(&depot, DEPOT_FULL)); n++)
+		hold_objects(top, true);
+	CHILD_CHECK(n == SORTED_SHEAVES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_batch_changes),
 		cmocka_unit_test(test_renew_meanwhile),
 		cmocka_unit_test(test_take_finds_what_moves),
+		cmocka_unit_test(test_sorts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

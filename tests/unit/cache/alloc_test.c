@@ -313,6 +313,47 @@ IN_CHILD(test_bursts_fit)
 	}
 }
 
+#define SHUFFLED 30000u
+
+static uint64_t shuffled_ms = 1000 * DEPOT_EPOCH_MS;
+
+static uint64_t clock_of_shuffled(void)
+{
+	return shuffled_ms;
+}
+
+/* How often one that is allocated lies on another page than the one before it. */
+static unsigned int shuffled_burst(struct cache *c, void **p)
+{
+	unsigned int changes = 0;
+
+	for (unsigned int i = 0; i < SHUFFLED; i++) {
+		p[i] = get(c);
+		changes += i && ((uintptr_t)p[i] ^ (uintptr_t)p[i - 1]) >> PAGE_SHIFT;
+	}
+	for (unsigned int i = 0; i < SHUFFLED; i++)
+		cache_free(c, p[(uintptr_t)i * 7919 % SHUFFLED]);
+	return changes;
+}
+
+/* A depot whose objects were freed in any order gives neighbours, but for the first arrays. */
+IN_CHILD(test_shuffled_bursts)
+{
+	static void *p[SHUFFLED];
+	struct cache *c;
+
+	ready();
+	stay_here();
+	depot_clock = clock_of_shuffled;
+	c = make("c", 64, 0, 0);
+	for (unsigned int round = 0; round < 20; round++)
+		shuffled_burst(c, p);
+	CHILD_CHECK(shuffled_burst(c, p) > SHUFFLED / 2); /* in this time it was sorted before */
+	shuffled_ms += DEPOT_EPOCH_MS;
+	CHILD_CHECK(shuffled_burst(c, p) < SHUFFLED / 20);
+	cache_check_all();
+}
+
 /* Buffers that nobody uses go back for what is taken as page runs, or past the front. */
 IN_CHILD(test_buffers_are_reaped)
 {
@@ -362,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_bulk_gives_hits_back),
 		cmocka_unit_test(test_bulk_of_none),
 		cmocka_unit_test(test_bursts_fit),
+		cmocka_unit_test(test_shuffled_bursts),
 		cmocka_unit_test(test_buffers_are_reaped),
 	};
 
