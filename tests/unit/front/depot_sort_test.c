@@ -4,6 +4,7 @@
  */
 #include <sys/resource.h>
 
+#include "bare.h"
 #include "child.h"
 #include "depot_fixture.h"
 #include "page/run.h"
