@@ -56,12 +56,13 @@ static cold enum answer find_out(void)
 	return answer;
 }
 
+/* The thread's number, since that of the process is of no use once the main thread has ended. */
 static long copy_by_kernel(void *to, const void *from, size_t size)
 {
 	struct iovec local = { to, size };
 	struct iovec remote = { (void *)from, size };
 
-	return os_syscall(SYS_process_vm_readv, os_syscall(SYS_getpid), &local, 1l, &remote, 1l,
+	return os_syscall(SYS_process_vm_readv, os_syscall(SYS_gettid), &local, 1l, &remote, 1l,
 			  0l);
 }
 
@@ -96,10 +97,23 @@ static cold bool copy_by_hand(void *to, const void *from, size_t size)
 	return true;
 }
 
+static int open_at(const char *path)
+{
+	return (int)os_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* /proc/self is the main thread, which may have ended before; kernels before 3.17 have no other. */
+static cold int open_memory(void)
+{
+	int fd = open_at("/proc/thread-self/mem");
+
+	return fd >= 0 ? fd : open_at("/proc/self/mem");
+}
+
 /* The file has also what the process may not read, so that pages are asked about before. */
 static cold bool copy_by_file(void *to, const void *from, size_t size)
 {
-	int fd = (int)os_syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	int fd = open_memory();
 	bool copied;
 
 	if (fd < 0)

@@ -280,7 +280,9 @@ static size_t address_space_used(void)
 	const char *p = text;
 	size_t pages = 0;
 
-	if (os_read_text("/proc/self/statm", text, sizeof(text)) < 0)
+	/* the first is of Linux 3.17, the second has nothing once the main thread has ended */
+	if (os_read_text("/proc/thread-self/statm", text, sizeof(text)) < 0 &&
+	    os_read_text("/proc/self/statm", text, sizeof(text)) < 0)
 		return 0;
 	for (; *p >= '0' && *p <= '9'; p++) /* the first number */
 		pages = pages * 10 + (size_t)(*p - '0');

@@ -57,6 +57,13 @@ int os_elf_open(struct os_elf *elf, const char *path)
 	return ret;
 }
 
+int os_elf_open_program(struct os_elf *elf)
+{
+	int ret = os_elf_open(elf, OS_ELF_PROGRAM);
+
+	return ret ? os_elf_open(elf, OS_ELF_PROGRAM_OF_THREAD) : 0;
+}
+
 void os_elf_close(struct os_elf *elf)
 {
 	os_syscall(SYS_munmap, elf->data, elf->size);

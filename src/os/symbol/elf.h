@@ -15,6 +15,13 @@
 
 #include "base/compiler.h"
 
+/*
+ * The file of the program. The first is what emulators and valgrind know, and is gone once the main
+ * thread has ended, maybe before others; the second needs Linux 3.17.
+ */
+#define OS_ELF_PROGRAM "/proc/self/exe"
+#define OS_ELF_PROGRAM_OF_THREAD "/proc/thread-self/exe"
+
 struct os_elf {
 	const char *data;
 	size_t size;
@@ -22,6 +29,8 @@ struct os_elf {
 
 /* 0; -ENOEXEC: no ELF file of 64 bits; another -errno of opening and mapping it. */
 int os_elf_open(struct os_elf *elf, const char *path);
+/* The same, of the program that runs. */
+int os_elf_open_program(struct os_elf *elf);
 void os_elf_close(struct os_elf *elf);
 
 /* size bytes at an offset of the file, aligned to 8; NULL: they are not all there. */

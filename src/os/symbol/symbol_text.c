@@ -170,9 +170,11 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
  */
 static void find_program(char path[OS_OBJECT_PATH_BYTES])
 {
-	ssize_t n = readlink("/proc/self/exe", path, OS_OBJECT_PATH_BYTES - 1);
+	ssize_t n = readlink(OS_ELF_PROGRAM, path, OS_OBJECT_PATH_BYTES - 1);
 	const char *called = (const char *)getauxval(AT_EXECFN);
 
+	if (n <= 0)
+		n = readlink(OS_ELF_PROGRAM_OF_THREAD, path, OS_OBJECT_PATH_BYTES - 1);
 	path[n > 0 ? n : 0] = '\0';
 	if (n <= 0 && called && strlen(called) < OS_OBJECT_PATH_BYTES)
 		memcpy(path, called, strlen(called) + 1);
@@ -195,7 +197,7 @@ static size_t put_known(char *buf, size_t size, const struct os_object *object, 
 
 	if (!os_object_file(object, &file))
 		return 0;
-	if (!os_elf_open(&elf, file.path[0] ? file.path : "/proc/self/exe")) {
+	if (!(file.path[0] ? os_elf_open(&elf, file.path) : os_elf_open_program(&elf))) {
 		if (is_same(&elf, object, file.bias))
 			length = put_from_file(buf, size, &elf, &file, address);
 		os_elf_close(&elf);

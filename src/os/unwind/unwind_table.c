@@ -215,7 +215,7 @@ static struct frames find_frames(uintptr_t bias)
 	const Elf64_Shdr *section;
 	struct os_elf elf;
 
-	if (os_elf_open(&elf, "/proc/self/exe"))
+	if (os_elf_open_program(&elf))
 		return frames;
 	section = os_elf_section(&elf, SHT_PROGBITS, ".eh_frame");
 	if (!section)

@@ -7,12 +7,14 @@
  * Invariants: a command is posted only by the tool that has the lock; one that this tool has
  *             withdrawn is not carried out later.
  * Locks:      flock() on /proc/PID/mem, against other tools; INT, TERM, HUP and QUIT are blocked
- *             while it is held. Without that file the state of the mailbox alone keeps tools apart.
+ *             while it is held. Without that file the state of the mailbox alone keeps tools apart,
+ *             as it does tools that take the files of different threads (process/live.h).
  *             Fields for sampling are written without a lock.
  * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
  *             command_messages.c, fs/fs_store.c, top/top_keys.c and track/; calls filtered.c first,
- *             then writes the mailbox and polls its state. cache/control/control.c is the other
- *             end. In: struct command_request; out: the answer in struct control, or -errno.
+ *             then writes the mailbox and polls its state; process/live.c names the file.
+ *             cache/control/control.c is the other end. In: struct command_request; out: the answer
+ *             in struct control, or -errno.
  *
  * The lock ends with the tool that holds it. So whoever has it may take over what a tool that was
  * killed left in the mailbox; only a command that the process is carrying out is waited for.
@@ -36,6 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/live.h"
 #include "util.h"
 
 /* Sampling: how long it goes on without this tool, and the least number of objects. */
@@ -99,14 +102,14 @@ static bool nap(struct mailbox *box)
 
 /*
  * /proc/PID/mem is of the program that runs now: if the process executes another one meanwhile,
- * writes have no effect.
+ * writes have no effect. With a main thread that has ended it is another thread's file, of the same
+ * memory.
  */
 static int open_memory(pid_t pid, int flags)
 {
-	char path[40];
+	char path[LIVE_PATH];
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	return open(path, flags | O_CLOEXEC);
+	return open(live_path(path, pid, "mem"), flags | O_CLOEXEC);
 }
 
 /* The result of pread() or pwrite() of that file as 0 or -errno. */
@@ -135,7 +138,7 @@ static int write_memory(const struct mailbox *box, uint64_t address, const void 
 
 	if (box->writable)
 		return file_result(pwrite(box->fd, buf, len, (off_t)address), len);
-	n = process_vm_writev(box->target->pid, &from, 1, &to, 1, 0);
+	n = process_vm_writev(live_thread(box->target->pid), &from, 1, &to, 1, 0);
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
 }
 

@@ -3,26 +3,26 @@
  * uslab/command/command_messages.c - messages on what became of a command
  *
  * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
- *             info/info_change.c and track/; calls command.c, and process/target.c for texts on
- *             permissions. In: what command_send() returned and the struct control; out: text on
- *             stderr and an exit status.
+ *             info/info_change.c and track/; calls command.c, process/live.c, and process/target.c
+ *             for texts on permissions. In: what command_send() returned and the struct control;
+ *             out: text on stderr and an exit status.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command/command.h"
+#include "process/live.h"
 #include "util.h"
 
 /* The letter of /proc/PID/stat that says what the process does; 0: unknown. */
 static char process_state(pid_t pid)
 {
-	char path[40], text[256] = "";
+	char path[LIVE_PATH], text[256] = "";
 	const char *end;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
+	file = fopen(live_path(path, pid, "stat"), "re");
 	if (!file)
 		return 0;
 	if (!fgets(text, sizeof(text), file))

@@ -2,8 +2,9 @@
 /*
  * uslab/process/mapped_file.c - opens the files that a process has mapped, deleted or not
  *
- * Flow:       called by target.c, pagemap.c, symbols/resolve.c and run/cmd_run.c. In: a line of
- *             /proc/PID/maps; out: a descriptor of that very file, wherever its path leads by now.
+ * Flow:       called by target.c, pagemap.c, symbols/ and run/cmd_run.c; calls live.c. In: a line
+ *             of /proc/PID/maps; out: a descriptor of that very file, wherever its path leads by
+ *             now.
  */
 #define _GNU_SOURCE
 #include "process/mapped_file.h"
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "process/live.h"
 
 #define DELETED " (deleted)"
 
@@ -62,18 +65,19 @@ int mapped_file_open(pid_t pid, const char *path, size_t length, bool deleted, u
 		     uint64_t end)
 {
 	char text[PATH_MAX + 64];
+	int thread = (int)live_thread(pid);
 	int fd = -ENOENT;
 
 	if (!deleted && length < PATH_MAX) {
-		snprintf(text, sizeof(text), "/proc/%d/root%.*s", (int)pid, (int)length, path);
+		snprintf(text, sizeof(text), "/proc/%d/root%.*s", thread, (int)length, path);
 		fd = mapped_file_open_regular(text);
 	}
-	snprintf(text, sizeof(text), "/proc/%d/exe", (int)pid);
+	snprintf(text, sizeof(text), "/proc/%d/exe", thread);
 	if (fd < 0 && is_program(text, path, length))
 		fd = mapped_file_open_regular(text);
 	if (fd < 0) {
 		/* asks for capabilities that few have */
-		snprintf(text, sizeof(text), "/proc/%d/map_files/%lx-%lx", (int)pid, start, end);
+		snprintf(text, sizeof(text), "/proc/%d/map_files/%lx-%lx", thread, start, end);
 		fd = mapped_file_open_regular(text);
 	}
 	return fd;

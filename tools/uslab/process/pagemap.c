@@ -3,8 +3,8 @@
  * uslab/process/pagemap.c - which pages of a running process are resident
  *
  * Data:       the areas, by address; those without any page need no system call.
- * Flow:       called by resident.c; calls mapped_file.c. In: smaps and pagemap of a process; out: a
- *             byte for each page.
+ * Flow:       called by resident.c; calls live.c and mapped_file.c. In: smaps and pagemap of a
+ *             process; out: a byte for each page.
  *
  * A page that was only read is the one page of zeros: pagemap has it as present, and the kernel
  * does not count it. PAGEMAP_SCAN says which these are. Kernels before 6.7 have none: there a page
@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "process/live.h"
 #include "process/mapped_file.h"
 
 /* Of <linux/fs.h>, which may be of an older kernel: PAGEMAP_SCAN. */
@@ -149,18 +150,16 @@ static int read_areas(struct pagemap *p, FILE *smaps, const char *object)
 int pagemap_open(struct pagemap *p, pid_t pid, const char *object)
 {
 	struct scan nothing = { .size = sizeof(nothing) };
-	char path[40];
+	char path[LIVE_PATH];
 	FILE *smaps;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
-	p->fd = open(path, O_RDONLY | O_CLOEXEC);
+	p->fd = open(live_path(path, pid, "pagemap"), O_RDONLY | O_CLOEXEC);
 	if (p->fd < 0)
 		return -errno;
 	p->can_scan = !ioctl(p->fd, SCAN, &nothing);
-	snprintf(path, sizeof(path), "/proc/%d/smaps", (int)pid);
-	smaps = fopen(path, "re");
+	smaps = fopen(live_path(path, pid, "smaps"), "re");
 	if (!smaps)
 		return -errno;
 	ret = read_areas(p, smaps, object);

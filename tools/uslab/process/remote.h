@@ -15,7 +15,8 @@
 struct remote {
 	struct reader reader; /* its ctx is this structure: do not copy */
 	pid_t pid;
-	int mem_fd; /* of /proc/PID/mem, the second way; -1: not tried, -2: not to be had */
+	pid_t thread; /* of the process, by which it is read: live.h */
+	int mem_fd;   /* of /proc/THREAD/mem, the second way; -1: not tried, -2: not to be had */
 };
 
 /* Opens nothing yet: whether the process can be read shows at the first access. */

@@ -3,8 +3,8 @@
  * uslab/process/resident.c - the resident memory of a process or core by kind
  *
  * Why:        docs/adr/0064.
- * Flow:       called by info/, top/ and fs/; calls inspect/memory.c with pagemap.c for a process,
- *             core.c for a core. In: a source and its snapshot; out: struct resident.
+ * Flow:       called by info/, top/ and fs/; calls inspect/memory.c with pagemap.c and live.c for a
+ *             process, core.c for a core. In: a source and its snapshot; out: struct resident.
  */
 #define _GNU_SOURCE
 #include "process/resident.h"
@@ -16,17 +16,16 @@
 #include <unistd.h>
 
 #include "process/core.h"
+#include "process/live.h"
 #include "process/pagemap.h"
 
 /* Is the file that uslab was found in the program of the process? */
 static bool is_program(pid_t pid, const char *object)
 {
-	char path[40];
+	char path[LIVE_PATH];
 	char exe[PATH_MAX];
-	ssize_t len;
+	ssize_t len = readlink(live_path(path, pid, "exe"), exe, sizeof(exe) - 1);
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	len = readlink(path, exe, sizeof(exe) - 1);
 	exe[len > 0 ? len : 0] = '\0';
 	return !strcmp(exe, object);
 }

@@ -3,9 +3,9 @@
  * uslab/process/source.c - processes, cores and trees behind one function that makes a snapshot
  *
  * Flow:       called by info/, track/, fs/, top/cmd_top.c, command/cmd_debug.c,
- *             command/cmd_defrag.c and bench/uslab-bench-mesh.c; calls target.c for a process,
- *             core.c for a core and tree.c for a tree. In: the options that say whose caches; out:
- *             one struct snapshot, whichever it is.
+ *             command/cmd_defrag.c and bench/uslab-bench-mesh.c; calls target.c and live.c
+ *             for a process, core.c for a core and tree.c for a tree. In: the options that say
+ *             whose caches; out: one struct snapshot, whichever it is.
  */
 #define _GNU_SOURCE
 #include "process/source.h"
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "process/core.h"
+#include "process/live.h"
 #include "process/tree.h"
 #include "options.h"
 #include "util.h"
@@ -155,11 +156,10 @@ static bool read_rollup(pid_t pid, uint64_t *bytes)
 {
 	unsigned long kib = 0;
 	char line[256];
-	char path[40];
+	char path[LIVE_PATH];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
-	file = fopen(path, "re");
+	file = fopen(live_path(path, pid, "smaps_rollup"), "re");
 	if (!file)
 		return false;
 	while (!kib && fgets(line, sizeof(line), file))
@@ -173,12 +173,11 @@ static bool read_rollup(pid_t pid, uint64_t *bytes)
 static bool read_statm(pid_t pid, uint64_t *bytes)
 {
 	unsigned long pages = 0;
-	char path[40];
+	char path[LIVE_PATH];
 	FILE *file;
 	int got;
 
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-	file = fopen(path, "re");
+	file = fopen(live_path(path, pid, "statm"), "re");
 	if (!file)
 		return false;
 	got = fscanf(file, "%*u %lu", &pages);

@@ -4,8 +4,8 @@
  *
  * Invariants: an address is a root only if the magic number was read there.
  * Flow:       called by source.c, cmd_debug.c, command/cmd_defrag.c and command_messages.c; calls
- *             mapped_file.c, symbol.c, remote.c and inspect/snapshot.c. In: a PID; out: struct
- *             target with the addresses of uslab_root, and snapshots of one of them.
+ *             live.c, mapped_file.c, symbol.c, remote.c and inspect/snapshot.c. In: a PID; out:
+ *             struct target with the addresses of uslab_root, and snapshots of one of them.
  *
  * /proc/PID/maps names the files; each is opened as the process has it (mapped_file.h), and where
  * that is not permitted its dynamic symbols are read from memory. A result is used only if the
@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "process/live.h"
 #include "process/mapped_file.h"
 #include "process/symbol.h"
 #include "util.h"
@@ -123,12 +124,10 @@ static int fail_access(const struct target *t, int error)
 
 static int fail_without_uslab(const struct target *t)
 {
-	char path[40];
+	char path[LIVE_PATH];
 	bool is_32bit;
-	int fd;
+	int fd = open(live_path(path, t->pid, "exe"), O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	is_32bit = fd >= 0 && symbol_file_is_32bit(fd);
 	if (fd >= 0)
 		close(fd);
@@ -228,13 +227,12 @@ static int read_maps(const struct target *t, struct mappings *maps)
 {
 	char *line = NULL;
 	size_t size = 0;
-	char path[40];
+	char path[LIVE_PATH];
 	int error = 0;
 	FILE *file;
 
 	*maps = (struct mappings){ .array = NULL };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)t->pid);
-	file = fopen(path, "re");
+	file = fopen(live_path(path, t->pid, "maps"), "re");
 	if (!file)
 		return -errno;
 	errno = 0;

@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/live.h"
 #include "process/mapped_file.h"
 #include "symbols/resolve_frames.h"
 #include "symbols/resolve_maps.h"
@@ -89,7 +90,8 @@ static int open_mapped(struct resolve *r, const char *name, Dwarf_Addr base, cha
 	int fd = mapped_file_open(r->pid, name, length, deleted, map ? map->start : 0,
 				  map ? map->end : 0);
 
-	if (fd >= 0 && asprintf(file, "/proc/%d/root%.*s", (int)r->pid, (int)length, name) < 0)
+	if (fd >= 0 &&
+	    asprintf(file, "/proc/%d/root%.*s", (int)live_thread(r->pid), (int)length, name) < 0)
 		*file = NULL;
 	if ((fd == -EPERM || fd == -EACCES) && !*r->closed)
 		snprintf(r->closed, sizeof(r->closed), "%s", name);
@@ -136,7 +138,7 @@ static void report(struct resolve *r, const char *program)
 		resolve_maps_of_process(&r->maps, r->pid);
 	}
 	if (r->pid)
-		dwfl_linux_proc_report(r->dwfl, r->pid);
+		dwfl_linux_proc_report(r->dwfl, live_thread(r->pid));
 	else
 		dwfl_core_file_report(r->dwfl, r->core, program);
 	dwfl_report_end(r->dwfl, NULL, NULL);

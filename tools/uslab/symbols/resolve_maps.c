@@ -3,8 +3,9 @@
  * uslab/symbols/resolve_maps.c - what is mapped where, in a process or a core, and which place of a
  * file that is
  *
- * Flow:       called by resolve.c; calls process/core_map.c for cores. In: /proc/PID/maps or a
- *             core; out: mappings sorted by address, and addresses in the terms of a file.
+ * Flow:       called by resolve.c; calls process/live.c, mapped_file.c and core_map.c there.
+ *             In: /proc/PID/maps or a core; out: mappings sorted by address, and addresses in the
+ *             terms of a file.
  *
  * libdwfl takes all between the first and the last mapping of a file for that file. Others may lie
  * between, code that was made at run time among them, and pieces of the file may lie elsewhere than
@@ -21,6 +22,9 @@
 #include "process/core_map.h"
 
 #define FIRST_CAPACITY 64u
+#include "process/live.h"
+#include "process/mapped_file.h"
+#include "symbols/resolve.h"
 
 /* Without memory the list ends there. */
 static bool add(struct resolve_maps *maps, uint64_t start, uint64_t end, uint64_t offset,
@@ -58,12 +62,11 @@ void resolve_maps_of_process(struct resolve_maps *maps, pid_t pid)
 {
 	char *line = NULL;
 	size_t size = 0;
-	char path[40];
+	char path[LIVE_PATH];
 	FILE *file;
 
 	*maps = (struct resolve_maps){ .nr = 0 };
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	file = fopen(path, "re");
+	file = fopen(live_path(path, pid, "maps"), "re");
 	if (!file)
 		return;
 	while (getline(&line, &size, file) > 0)
