@@ -40,6 +40,7 @@ static void add_root(struct core *core, uint64_t address, const char *object)
 		struct target_root *root = &core->root[core->nr_roots++];
 
 		root->address = address;
+		root->left_out = !core_map_has(core->map, address);
 		snprintf(root->object, sizeof(root->object), "%s", object);
 	}
 }

@@ -189,6 +189,13 @@ const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t
 	return m && addr < m->end ? m : NULL;
 }
 
+bool core_map_has(const struct core_map *map, uint64_t addr)
+{
+	const struct core_segment *s = find_segment(map, addr);
+
+	return s && addr - s->start < s->dumped;
+}
+
 /* ---- notes ----------------------------------------------------------------------------------- */
 
 /* The object of that name, which must stay valid. Mappings of a file mostly follow one another. */

@@ -75,6 +75,9 @@ const char *core_map_open_objects(struct core_map *map, const char *program);
 /* The mapped file at an address; NULL: none. */
 const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t addr);
 
+/* Is that byte in the core itself, or was it to be? Else it is read elsewhere, or not at all. */
+bool core_map_has(const struct core_map *map, uint64_t addr);
+
 /* As struct reader's: 0 or -EFAULT. ctx is the struct core_map. */
 int core_map_read(void *ctx, uint64_t addr, void *buf, size_t len);
 

@@ -157,6 +157,23 @@ static int fail_version(const struct target *t, const struct uslab_root *root, c
 			 (int)t->pid, t->program, root->version_text, object, USLAB_VERSION_TEXT);
 }
 
+/* Of the drop-in: nobody calls its malloc(), now or ever. */
+static int fail_unused(const struct target *t, const struct target_root *root)
+{
+	const char *why = strstr(root->object, "libuslab_malloc")
+				  ? ", or its malloc is another one: its own, or that of a library "
+				    "before uslab's in LD_PRELOAD"
+				  : "";
+
+	if (root->left_out)
+		return util_fail(t->command,
+				 "%s has no anonymous memory, and so nothing of uslab's: "
+				 "/proc/PID/coredump_filter left that out",
+				 t->core);
+	return util_fail(t->command, "process %d (%s) has loaded uslab and not used it yet%s",
+			 (int)t->pid, t->program, why);
+}
+
 static int fail_snapshot(const struct target *t, const struct target_root *root,
 			 const struct snapshot *s, int error)
 {
@@ -166,8 +183,7 @@ static int fail_snapshot(const struct target *t, const struct target_root *root,
 	case -EPROTONOSUPPORT:
 		return fail_version(t, &s->root, root->object);
 	case -EAGAIN:
-		return util_fail(t->command, "process %d (%s) has loaded uslab and not used it yet",
-				 (int)t->pid, t->program);
+		return fail_unused(t, root);
 	default:
 		return fail_access(t, error);
 	}
@@ -272,6 +288,7 @@ static int add_root(struct target *t, const struct mapping *m, uint64_t address)
 		struct target_root *root = &t->root[t->nr_roots++];
 
 		root->address = address;
+		root->left_out = false;
 		snprintf(root->object, sizeof(root->object), "%s", m->path);
 	}
 	return 0;

@@ -18,6 +18,7 @@
 struct target_root {
 	uint64_t address;
 	char object[PATH_MAX]; /* file it was found in, as the process sees it */
+	bool left_out;	       /* of a core: it is not in that, so the file's is read */
 };
 
 struct target {
