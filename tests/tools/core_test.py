@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import cores  # noqa: E402
 from folder import InFolder  # noqa: E402
+from programs import compile_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -79,10 +81,16 @@ class CoreTest(InFolder):
 
     # ---- helpers ----
 
-    def start(self, *command):
+    def start(self, *command, coredump_filter=None):
         """A process that has said "ready" and waits."""
+        def prepare():
+            cores.allow()
+            if coredump_filter is not None:
+                with open("/proc/self/coredump_filter", "w", encoding="ascii") as stream:
+                    stream.write(hex(coredump_filter))
+
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   cwd=self.place, preexec_fn=cores.allow, stderr=subprocess.DEVNULL)
+                                   cwd=self.place, preexec_fn=prepare, stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), b"ready\n")
         self.wait_asleep(process.pid)
@@ -226,6 +234,66 @@ class CoreTest(InFolder):
     def test_program_without_uslab(self):
         process = self.start("/bin/sh", "-c", "echo ready; read x")
         self.fails(self.core_of(process), "did not use uslab")
+
+    def test_no_anonymous_memory(self):
+        """/proc/PID/coredump_filter decides: without bit 0 there is nothing of uslab's."""
+        for value in (0x00, 0x02, 0x10):
+            path = self.core_of(self.start(self.widgets, coredump_filter=value))
+            self.fails(path, "has no anonymous memory")
+            self.fails(path, "coredump_filter")
+            os.unlink(path)
+
+    def test_no_headers(self):
+        """Without bit 4 files are not known by their first pages: code is a file and an address in it."""
+        for value in (0x01, 0x21, 0x33):
+            program = self.start_tracked(value)
+            path = self.core_of(program.process)
+            run = subprocess.run([BIN, "track", "--core", path, "--json"], capture_output=True, text=True,
+                                 timeout=300, check=False)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            site = next(s for s in json.loads(run.stdout)["sites"] if s["cache"] == "malloc-640")
+            self.check_frame(site["stack"][0], program.path, run.stderr, value & 0x10)
+            os.unlink(path)
+
+    KEEP = r"""
+#include <stdlib.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static void *keep(void)
+{
+	void *volatile block = malloc(600);
+
+	return block;
+}
+
+int main(void)
+{
+	void *volatile block = keep();
+
+	if (!block || write(1, "ready\n", 6) != 6 || read(0, (char *)block, 1) < 0)
+		return 1;
+	abort();
+}
+"""
+
+    def start_tracked(self, value):
+        """As start(), with all objects tracked. Its program has another place in memory than in the file."""
+        path = compile_program(self.place, "keep", self.KEEP, "-no-pie", "-Wl,-z,separate-code")
+        process = self.start("env", f"LD_PRELOAD={LIB}/libuslab_malloc.so", "USLAB_DEBUG=U", path,
+                             coredump_filter=value)
+        return types.SimpleNamespace(path=path, process=process)
+
+    def check_frame(self, frame, program, errors, headers):
+        self.assertEqual(frame["module"], program)
+        if headers:
+            self.assertEqual((frame["function"], errors), ("keep", ""))
+            return
+        self.assertEqual((frame["function"], frame["object"]), ("", "keep"))
+        self.assertEqual(errors.count("lacks the first pages of ELF files"), 1, errors)
+        self.assertEqual(errors.count("\n"), 1, errors)
+        found = subprocess.run(["addr2line", "-f", "-e", program, frame["module_offset"]], capture_output=True,
+                               text=True, check=True)
+        self.assertEqual(found.stdout.split("\n", maxsplit=1)[0], "keep")
 
     def test_no_core_files(self):
         text = os.path.join(self.place, "text")

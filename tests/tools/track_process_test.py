@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from programs import compile_program  # noqa: E402
 from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
+LIB = os.environ["USLAB_LIB"]
 CACHE = "malloc-208"
 
 
@@ -277,6 +279,123 @@ int main()
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertRegex(run.stdout, r"(?m)  plain  malloc-512$")
                 self.assertRegex(run.stdout, r"(?m)^ +plain\+\S+ \[both\]$")
+
+
+class TrackOdd(InOwnFolder):
+    """A program with a name that is no UTF-8, and a tool that may open few files."""
+
+    PROGRAM = r"""
+#include <stdlib.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static void keep(void)
+{
+	void *volatile block = malloc(200);
+
+	(void)block;
+}
+
+int main(void)
+{
+	if (write(1, ".", 1) != 1)
+		return 1;
+	for (;;) {
+		keep();
+		usleep(1000);
+	}
+}
+"""
+
+    def start(self, name):
+        program = compile_program(self.folder, "keep", self.PROGRAM)
+        path = os.path.join(os.fsencode(self.folder), name)
+        os.rename(program, path)
+        process = subprocess.Popen([BIN, "run", path], stdout=subprocess.PIPE)
+        for cleanup in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(process.stdout.read(1), b".")
+        return process.pid
+
+    @staticmethod
+    def run_tool(*arguments, descriptors=None):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        return subprocess.run([BIN, *map(str, arguments)], capture_output=True, check=False, timeout=300,
+                              preexec_fn=limit if descriptors else None)
+
+    def track(self, pid, *arguments, **settings):
+        run = self.run_tool("track", "-p", pid, "-c", CACHE, "--once", "-i", "0.3", *arguments, **settings)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout.decode(), run.stderr.decode()
+
+    def test_invalid_name(self):
+        """Whatever files are called, output is UTF-8."""
+        pid = self.start(b"le\xffak\xc3\xa4")
+        frame = next(f for f in json.loads(self.track(pid, "--json")[0])["sites"][0]["stack"]
+                     if f["function"] == "keep")
+        self.assertEqual((frame["object"], frame["module"]), ("le?ak\u00e4", self.folder + "/le?ak\u00e4"))
+        self.assertRegex(self.track(pid)[0], r"(?m)^ +keep\+\S+ \[le\?ak\u00e4\]")
+        self.track(pid, "--folded=-")
+
+    def test_few_descriptors(self):
+        pid = self.start(b"keep")
+        output, errors = self.track(pid, descriptors=5)
+        self.assertEqual(errors, "uslab track: too few file descriptors (ulimit -n): names of functions are missing\n")
+        self.assertNotIn("__libc_start", output)
+        self.assertEqual(self.track(pid, descriptors=64)[1], "")
+
+    def test_library_of_invalid_name(self):
+        library = os.path.join(os.fsencode(self.folder), b"libuslab_malloc\xff.so")
+        shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), library)
+        program = compile_program(self.folder, "keep", self.PROGRAM)
+        process = subprocess.Popen([program], stdout=subprocess.PIPE,
+                                   env={**os.environb, b"LD_PRELOAD": library})
+        for cleanup in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(process.stdout.read(1), b".")
+        run = self.run_tool("info", "-p", process.pid, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout.decode())["object"], self.folder + "/libuslab_malloc?.so")
+
+
+class OtherMalloc(InOwnFolder):
+    """Where another malloc comes first the drop-in is never used: this is said."""
+
+    PROGRAM = r"""
+#include <stddef.h>
+#include <unistd.h>
+
+void *malloc(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+void free(void *block)
+{
+	(void)block;
+}
+
+int main(void)
+{
+	if (write(1, ".", 1) != 1)
+		return 1;
+	pause();
+}
+"""
+
+    def test_message(self):
+        program = compile_program(self.folder, "own", self.PROGRAM)
+        process = subprocess.Popen([BIN, "run", program], stdout=subprocess.PIPE)
+        for cleanup in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(process.stdout.read(1), b".")
+        run = uslab("info", "-p", process.pid)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertEqual(run.stderr, f"uslab info: process {process.pid} (own) has loaded uslab and not used it yet, or "
+                                     "its malloc is another one: its own, or that of a library before uslab's in "
+                                     "LD_PRELOAD\n")
 
 
 if __name__ == "__main__":

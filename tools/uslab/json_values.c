@@ -2,14 +2,18 @@
 /*
  * uslab/json_values.c - values into JSON (json-c), where memory may be short
  *
- * Flow:       called by compare/, info/, replay/ and track/; calls json-c. In: values; out: a
- *             document, whole or none.
+ * Flow:       called by compare/, info/, replay/ and track/; calls json-c and util.c. In:
+ *             values; out: a document, whole or none.
  */
 #include "json_values.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
 
 void json_add(json_object *to, const char *key, json_object *value, bool *failed)
 {
@@ -39,6 +43,18 @@ json_object *json_new_address(uint64_t value)
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, value);
 	return json_object_new_string(text);
+}
+
+json_object *json_new_printable(const char *text)
+{
+	char *copy = strdup(text);
+	json_object *made;
+
+	if (copy)
+		util_make_printable(copy);
+	made = copy ? json_object_new_string(copy) : NULL;
+	free(copy);
+	return made;
 }
 
 json_object *json_new_decimal(double value, int digits)

@@ -22,6 +22,8 @@ void json_append(json_object *to, json_object *value, bool *failed);
 
 /* "0x..." */
 json_object *json_new_address(uint64_t value);
+/* A copy with '?' for what is no printable UTF-8: of names of files. */
+json_object *json_new_printable(const char *text);
 /* With so many digits behind the point; NULL, which json-c prints as null: it is no number. */
 json_object *json_new_decimal(double value, int digits);
 

@@ -110,7 +110,7 @@ static void close_subject(struct info_subject *subject)
 {
 	if (subject->open)
 		source_close(&subject->source);
-	resolve_warn_closed(subject->resolve, INFO_COMMAND);
+	resolve_warn(subject->resolve, INFO_COMMAND);
 	if (subject->resolve)
 		resolve_close(subject->resolve);
 	free(subject->s);

@@ -198,15 +198,15 @@ static void add_source(struct json_object *top, const struct info_subject *subje
 	const struct source *source = &subject->source;
 
 	if (source->options.kind == SOURCE_TREE) {
-		json_add(top, "tree", json_object_new_string(source->tree), failed);
+		json_add(top, "tree", json_new_printable(source->tree), failed);
 		json_add(top, "title", json_object_new_string(source->title), failed);
 		return;
 	}
 	if (source->options.kind == SOURCE_CORE)
-		json_add(top, "core", json_object_new_string(source->options.core), failed);
+		json_add(top, "core", json_new_printable(source->options.core), failed);
 	json_add(top, "pid", json_object_new_int((int)source->target.pid), failed);
 	json_add(top, "program", json_object_new_string(source->target.program), failed);
-	json_add(top, "object", json_object_new_string(source->root->object), failed);
+	json_add(top, "object", json_new_printable(source->root->object), failed);
 	json_add(top, "uslab", totals_json(&subject->s->totals, failed), failed);
 	add_memory(top, subject, failed);
 	json_add(top, "nodes", machine_nodes_json(subject->s, failed), failed);

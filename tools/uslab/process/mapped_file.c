@@ -61,6 +61,12 @@ static bool is_program(const char *exe, const char *path, size_t length)
 	return mapped_file_length(link, &deleted) == length && !strncmp(link, path, length);
 }
 
+/* Can another name open what that one did not? Not without a descriptor. */
+static bool is_absent(int fd)
+{
+	return fd < 0 && fd != -EMFILE && fd != -ENFILE;
+}
+
 int mapped_file_open(pid_t pid, const char *path, size_t length, bool deleted, uint64_t start,
 		     uint64_t end)
 {
@@ -73,9 +79,9 @@ int mapped_file_open(pid_t pid, const char *path, size_t length, bool deleted, u
 		fd = mapped_file_open_regular(text);
 	}
 	snprintf(text, sizeof(text), "/proc/%d/exe", thread);
-	if (fd < 0 && is_program(text, path, length))
+	if (is_absent(fd) && is_program(text, path, length))
 		fd = mapped_file_open_regular(text);
-	if (fd < 0) {
+	if (is_absent(fd)) {
 		/* asks for capabilities that few have */
 		snprintf(text, sizeof(text), "/proc/%d/map_files/%lx-%lx", thread, start, end);
 		fd = mapped_file_open_regular(text);

@@ -23,7 +23,7 @@ int mapped_file_open_regular(const char *path);
  * Opens the file that is mapped from start to end by process pid; path is of so many bytes, deleted
  * as above. By its path as the process sees it (/proc/PID/root, which also crosses mount
  * namespaces), by /proc/PID/exe, or by map_files. A descriptor or -errno: -EPERM and -EACCES: it
- * exists, but this takes a capability.
+ * exists, but this takes a capability; -EMFILE and -ENFILE: it may exist.
  */
 int mapped_file_open(pid_t pid, const char *path, size_t length, bool deleted, uint64_t start,
 		     uint64_t end);

@@ -111,12 +111,9 @@ static int open_tree(struct source *source)
 	return EXIT_OK;
 }
 
-int source_open(struct source *source, const struct source_options *options)
+static int open_kind(struct source *source)
 {
-	memset(source, 0, sizeof(*source));
-	source->options = *options;
-	source->pidfd = -1;
-	switch (options->kind) {
+	switch (source->options.kind) {
 	case SOURCE_PROCESS:
 		return open_process(source);
 	case SOURCE_CORE:
@@ -125,6 +122,18 @@ int source_open(struct source *source, const struct source_options *options)
 		break;
 	}
 	return open_tree(source);
+}
+
+int source_open(struct source *source, const struct source_options *options)
+{
+	int status;
+
+	memset(source, 0, sizeof(*source));
+	source->options = *options;
+	source->pidfd = -1;
+	status = open_kind(source);
+	util_make_printable(source->title);
+	return status;
 }
 
 void source_close(struct source *source)

@@ -5,9 +5,9 @@
  * Data:       struct resolve: the mapped files, and a table of the addresses looked up so far.
  * Locks:      none: for one thread.
  * Flow:       called by info/, track/, top/, fs/fs_attr.c and fs/fs_snapshot.c; calls
- *             resolve_maps.c, resolve_frames.c and process/mapped_file.c; libdwfl calls back for
- *             each file. In: a return address; out: struct resolve_name, which lives as long as the
- *             struct resolve.
+ *             resolve_maps.c, resolve_frames.c, resolve_lacks.c, process/live.c and
+ *             process/mapped_file.c; libdwfl calls back for each file. In: a return
+ *             address; out: struct resolve_name, which lives as long as the struct resolve.
  *
  * Files are opened as the process has them (mapped_file.h), so that programs in other mount
  * namespaces have names too, and those that were deleted or replaced since. An address that lies in
@@ -32,6 +32,7 @@
 #include "process/live.h"
 #include "process/mapped_file.h"
 #include "symbols/resolve_frames.h"
+#include "symbols/resolve_lacks.h"
 #include "symbols/resolve_maps.h"
 #include "util.h"
 
@@ -65,8 +66,7 @@ struct resolve {
 	struct entry **slot;
 	struct entry *newest;
 	struct text *texts;
-	char closed[PATH_MAX]; /* a file that there is and that may not be opened; "": none */
-	bool said;
+	struct resolve_lacks lacks;
 };
 
 static char *no_debug_path; /* libdwfl's own places */
@@ -93,8 +93,15 @@ static int open_mapped(struct resolve *r, const char *name, Dwarf_Addr base, cha
 	if (fd >= 0 &&
 	    asprintf(file, "/proc/%d/root%.*s", (int)live_thread(r->pid), (int)length, name) < 0)
 		*file = NULL;
-	if ((fd == -EPERM || fd == -EACCES) && !*r->closed)
-		snprintf(r->closed, sizeof(r->closed), "%s", name);
+	resolve_lacks_note(&r->lacks, fd, name);
+	return fd;
+}
+
+/* What libdwfl opened, or did not: errno was 0 before. */
+static int note_opened(struct resolve *r, int fd, const char *name)
+{
+	if (r && fd < 0 && (errno == EMFILE || errno == ENFILE))
+		resolve_lacks_note(&r->lacks, -errno, name);
 	return fd;
 }
 
@@ -107,13 +114,26 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 
 	if (fd >= 0)
 		return fd;
-	return r && r->pid ? dwfl_linux_proc_find_elf(module, userdata, name, base, file, elf)
-			   : dwfl_build_id_find_elf(module, userdata, name, base, file, elf);
+	errno = 0;
+	fd = r && r->pid ? dwfl_linux_proc_find_elf(module, userdata, name, base, file, elf)
+			 : dwfl_build_id_find_elf(module, userdata, name, base, file, elf);
+	return note_opened(r, fd, name);
+}
+
+/* libdwfl's callback, for files with separate debug information. */
+static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **found)
+{
+	int fd;
+
+	errno = 0;
+	fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
+	return note_opened(*userdata, fd, name);
 }
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = find_debuginfo,
 	.debuginfo_path = &no_debug_path,
 };
 
@@ -125,6 +145,19 @@ static int set_userdata(Dwfl_Module *module, void **userdata, const char *name, 
 	return DWARF_CB_OK;
 }
 
+/* 0 or -errno. */
+static int report_process(struct resolve *r)
+{
+	int error;
+
+	resolve_maps_free(&r->maps);
+	error = resolve_maps_of_process(&r->maps, r->pid);
+	if (error)
+		return error;
+	error = dwfl_linux_proc_report(r->dwfl, live_thread(r->pid)); /* errno, or -1 */
+	return error > 0 ? -error : 0;
+}
+
 /* Lists the files of the process. What cannot be listed has no names. */
 static void report(struct resolve *r, const char *program)
 {
@@ -133,12 +166,8 @@ static void report(struct resolve *r, const char *program)
 	if (!r->dwfl)
 		return;
 	dwfl_report_begin(r->dwfl);
-	if (r->pid) {
-		resolve_maps_free(&r->maps);
-		resolve_maps_of_process(&r->maps, r->pid);
-	}
 	if (r->pid)
-		dwfl_linux_proc_report(r->dwfl, live_thread(r->pid));
+		resolve_lacks_note(&r->lacks, report_process(r), "");
 	else
 		dwfl_core_file_report(r->dwfl, r->core, program);
 	dwfl_report_end(r->dwfl, NULL, NULL);
@@ -179,6 +208,7 @@ struct resolve *resolve_core(const char *core, const char *program)
 		return NULL;
 	elf_version(EV_CURRENT);
 	r->core_fd = mapped_file_open_regular(core);
+	resolve_lacks_note(&r->lacks, r->core_fd, core);
 	if (r->core_fd >= 0)
 		r->core = elf_begin(r->core_fd, ELF_C_READ_MMAP, NULL);
 	resolve_maps_of_core(&r->maps, core);
@@ -375,27 +405,6 @@ static void find_build_id(Dwfl_Module *module, struct found *found)
 		snprintf(found->build_id + 2 * (size_t)i, 3, "%02x", bits[i]);
 }
 
-/* The segment of the file that an address lies in, in whole pages as it was mapped. */
-static void find_segment(Elf *elf, GElf_Addr bias, Dwarf_Addr address, struct resolve_mapping *m)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-	size_t nr;
-
-	if (elf_getphdrnum(elf, &nr))
-		return;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr header;
-
-		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    address - bias - header.p_vaddr >= header.p_memsz)
-			continue;
-		m->start = (bias + header.p_vaddr) & ~page;
-		m->end = (bias + header.p_vaddr + header.p_memsz + page) & ~page;
-		m->offset = header.p_offset & ~page;
-		return;
-	}
-}
-
 static void find_mapping(const struct place *place, struct found *found)
 {
 	Dwfl_Module *module = place->module;
@@ -411,13 +420,34 @@ static void find_mapping(const struct place *place, struct found *found)
 				       .address = place->address - start };
 	if (elf) {
 		m->address = place->address - bias;
-		find_segment(elf, bias, place->address, m);
+		resolve_maps_segment(elf, bias, place->address, m);
 	}
 	if (place->map) {
 		m->start = place->map->start;
 		m->end = place->map->end;
 		m->offset = place->map->offset;
 	}
+}
+
+/*
+ * In a core that lacks the first pages of files libdwfl finds none of these: the file and the place
+ * in it are all that is known.
+ */
+static bool find_file(struct resolve *r, uint64_t address, struct found *found)
+{
+	const struct resolve_map *map = r->pid ? NULL : resolve_maps_find(&r->maps, address);
+
+	if (!map || *map->path != '/')
+		return false;
+	r->lacks.headers |= r->maps.no_headers;
+	found->path = map->path;
+	found->mapping = (struct resolve_mapping){
+		.start = map->start,
+		.end = map->end,
+		.offset = map->offset,
+		.address = resolve_maps_wanted(map, address),
+	};
+	return true;
 }
 
 static bool find(struct resolve *r, uint64_t address, struct found *found)
@@ -427,7 +457,7 @@ static bool find(struct resolve *r, uint64_t address, struct found *found)
 	memset(found, 0, sizeof(*found));
 	found->nr = 1;
 	if (!find_place(r, address, &place))
-		return false;
+		return find_file(r, address, found);
 	find_mapping(&place, found);
 	find_build_id(place.module, found);
 	find_symbol(place.module, place.address, found);
@@ -447,11 +477,11 @@ static const char *keep(struct resolve *r, const char *text)
 		return "";
 	kept->older = r->texts;
 	r->texts = kept;
-	/* file names and symbols end up on terminals */
-	for (size_t i = 0; i <= len; i++)
-		kept->text[i] = text[i] && ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-					? '?'
-					: text[i];
+	/* file names and symbols end up on terminals and in JSON, in one line */
+	memcpy(kept->text, text, len + 1);
+	util_make_printable(kept->text);
+	for (char *at = strchr(kept->text, '\n'); at; at = strchr(at, '\n'))
+		*at = '?';
 	return kept->text;
 }
 
@@ -654,17 +684,8 @@ const char *resolve_frame_line(const struct resolve_frame *frame, char *buf, siz
 	return line_of(frame->file, frame->line, buf, size);
 }
 
-void resolve_warn_closed(struct resolve *r, const char *command)
+void resolve_warn(struct resolve *r, const char *command)
 {
-	bool deleted;
-
-	if (!r || r->said || !*r->closed)
-		return;
-	r->said = true;
-	r->closed[mapped_file_length(r->closed, &deleted)] = '\0';
-	util_warn(
-		command,
-		"%s is not the file that is in use any more, and to read that takes CAP_SYS_ADMIN or "
-		"CAP_CHECKPOINT_RESTORE: code in it has no names",
-		r->closed);
+	if (r)
+		resolve_lacks_say(&r->lacks, command);
 }

@@ -57,10 +57,11 @@ struct resolve *resolve_core(const char *core, const char *program);
 void resolve_close(struct resolve *r);
 
 /*
- * Says on stderr, once, that a file of the process has no names because it was deleted or replaced
- * and may not be opened by us. Also for NULL.
+ * Says on stderr, once, why code has no names that could have some: its file was deleted or
+ * replaced and may not be opened by us, there are too few descriptors, or the core lacks what files
+ * are known by. Also for NULL.
  */
-void resolve_warn_closed(struct resolve *r, const char *command);
+void resolve_warn(struct resolve *r, const char *command);
 
 /* A return address: the call before it is looked up. Never fails; texts live as long as r. */
 const struct resolve_name *resolve_address(struct resolve *r, uint64_t address);

@@ -14,17 +14,19 @@
 #define _GNU_SOURCE
 #include "symbols/resolve_maps.h"
 
+#include <errno.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "process/core_map.h"
-
-#define FIRST_CAPACITY 64u
 #include "process/live.h"
 #include "process/mapped_file.h"
 #include "symbols/resolve.h"
+
+#define FIRST_CAPACITY 64u
 
 /* Without memory the list ends there. */
 static bool add(struct resolve_maps *maps, uint64_t start, uint64_t end, uint64_t offset,
@@ -58,7 +60,7 @@ static bool add_line(struct resolve_maps *maps, char *line)
 	return add(maps, start, end, offset, line + at);
 }
 
-void resolve_maps_of_process(struct resolve_maps *maps, pid_t pid)
+int resolve_maps_of_process(struct resolve_maps *maps, pid_t pid)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -68,24 +70,30 @@ void resolve_maps_of_process(struct resolve_maps *maps, pid_t pid)
 	*maps = (struct resolve_maps){ .nr = 0 };
 	file = fopen(live_path(path, pid, "maps"), "re");
 	if (!file)
-		return;
+		return -errno;
 	while (getline(&line, &size, file) > 0)
 		if (!add_line(maps, line))
 			break;
 	free(line);
 	fclose(file);
+	return 0;
 }
 
 void resolve_maps_of_core(struct resolve_maps *maps, const char *core)
 {
 	struct core_map map;
+	bool headers = false;
 
 	*maps = (struct resolve_maps){ .nr = 0 };
 	if (!core_map_open(&map, core))
-		for (size_t i = 0; i < map.nr_mappings; i++)
-			if (!add(maps, map.mapping[i].start, map.mapping[i].end,
-				 map.mapping[i].offset, map.mapping[i].object->path))
+		for (size_t i = 0; i < map.nr_mappings; i++) {
+			const struct core_mapping *m = &map.mapping[i];
+
+			if (!add(maps, m->start, m->end, m->offset, m->object->path))
 				break;
+			headers |= !m->offset && core_map_has(&map, m->start);
+		}
+	maps->no_headers = maps->nr && !headers;
 	core_map_close(&map);
 }
 
@@ -127,4 +135,41 @@ bool resolve_maps_vaddr(Elf *elf, uint64_t offset, uint64_t *vaddr)
 		return true;
 	}
 	return false;
+}
+
+void resolve_maps_segment(Elf *elf, uint64_t bias, uint64_t address, struct resolve_mapping *m)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	size_t nr;
+
+	if (elf_getphdrnum(elf, &nr))
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    address - bias - header.p_vaddr >= header.p_memsz)
+			continue;
+		m->start = (bias + header.p_vaddr) & ~page;
+		m->end = (bias + header.p_vaddr + header.p_memsz + page) & ~page;
+		m->offset = header.p_offset & ~page;
+		return;
+	}
+}
+
+uint64_t resolve_maps_wanted(const struct resolve_map *map, uint64_t address)
+{
+	uint64_t offset = address - map->start + map->offset, wanted = offset;
+	int fd = mapped_file_open_regular(map->path);
+	Elf *elf;
+
+	if (fd < 0)
+		return offset;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!resolve_maps_vaddr(elf, offset, &wanted))
+		wanted = offset;
+	elf_end(elf);
+	close(fd);
+	return wanted;
 }

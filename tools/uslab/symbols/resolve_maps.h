@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct resolve_mapping; /* resolve.h */
+
 struct resolve_map {
 	uint64_t start, end;
 	uint64_t offset; /* of start in the file */
@@ -21,13 +23,14 @@ struct resolve_maps {
 	unsigned int nr; /* 0: not known */
 	unsigned int capacity;
 	struct resolve_map *map; /* by address */
+	bool no_headers; /* of a core: it has the first page of no file, by which files are known */
 };
 
 /*
- * As it is now; a core lists files only. What cannot be read is not known.
- * resolve_maps_free() in any case.
+ * As it is now; a core lists files only. What cannot be read is not known: of a process -errno says
+ * why, else 0. resolve_maps_free() in any case.
  */
-void resolve_maps_of_process(struct resolve_maps *maps, pid_t pid);
+int resolve_maps_of_process(struct resolve_maps *maps, pid_t pid);
 void resolve_maps_of_core(struct resolve_maps *maps, const char *core);
 void resolve_maps_free(struct resolve_maps *maps);
 
@@ -39,5 +42,14 @@ const struct resolve_map *resolve_maps_find(const struct resolve_maps *maps, uin
  * false: it is no part of any.
  */
 bool resolve_maps_vaddr(Elf *elf, uint64_t offset, uint64_t *vaddr);
+
+/* The segment that an address of a file lies in, in whole pages as it was mapped; or none. */
+void resolve_maps_segment(Elf *elf, uint64_t bias, uint64_t address, struct resolve_mapping *m);
+
+/*
+ * Where the file wants what lies at an address of a mapping, as the file of that name is now; the
+ * offset in it if there is no such file.
+ */
+uint64_t resolve_maps_wanted(const struct resolve_map *map, uint64_t address);
 
 #endif /* TOOLS_RESOLVE_MAPS_H */

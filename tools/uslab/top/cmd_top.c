@@ -271,8 +271,8 @@ int cmd_top(int argc, char **argv)
 						     : util_fail(COMMAND, "out of memory");
 		if (status == EXIT_OK) {
 			status = run(top, &arguments);
-			if (top->resolve)
-				resolve_close(top->resolve);
+			resolve_warn(top->resolve, COMMAND);
+			resolve_close(top->resolve);
 			source_close(&top->source);
 		}
 		status = status == EXIT_OK ? util_finish(COMMAND, status) : status;

@@ -153,7 +153,7 @@ static void name_sites(struct tracking *t)
 	for (unsigned int i = 0; i < rows; i++)
 		for (unsigned int f = 0; f < t->table.row[i].nr; f++)
 			resolve_address(t->resolve, t->table.row[i].pc[f]);
-	resolve_warn_closed(t->resolve, COMMAND);
+	resolve_warn(t->resolve, COMMAND);
 }
 
 /* 0 or -errno, without a message; then the table is as it was. */
