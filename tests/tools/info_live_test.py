@@ -100,6 +100,35 @@ int main(void)
 """
 
 
+# Caches whose names are equal, or look so.
+NAMESAKES = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+static void make(void *object)
+{
+	*(char *)object = 1;
+}
+
+int main(void)
+{
+	static const char *const names[] = { "dup", "dup", "dup", "b\001", "b\002", "a b", "" };
+	struct kmem_cache *caches[7];
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		caches[i] = kmem_cache_create(names[i], 1000 + 100 * i, 0, 0, make);
+	for (i = 1; i < 7; i++) /* the first one stays empty */
+		for (unsigned int j = 0; j < 10 * i; j++)
+			kmem_cache_alloc(caches[i], GFP_KERNEL);
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+"""
+
+
 # Three frees that are put off, and remembered by the reserve.
 HANDLERS = r"""
 #include <stdio.h>
@@ -334,6 +363,36 @@ class Changes(Case):
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         run = uslab("info", "-p", str(pid), "-s")
         self.assertEqual((run.returncode, run.stdout), (1, ""))
+
+
+class Namesakes(Case):
+    """No two samples have the same labels, which the other options do not change."""
+
+    def samples(self, *arguments):
+        """Name and labels of all samples -> value."""
+        lines = [line for line in self.info(*arguments).splitlines() if line[0] != "#"]
+        samples = dict(line.rsplit(" ", 1) for line in lines)
+        self.assertEqual(len(samples), len(lines), "labels are there twice")
+        return samples
+
+    def labels(self, *arguments):
+        """Label of a cache -> its objects."""
+        label = re.compile(r'uslab_cache_active_objects\{.*,cache="([^"]*)"')
+        return {label.match(key)[1]: int(value) for key, value in self.samples(*arguments).items()
+                if label.match(key)}
+
+    def test_labels(self):
+        program = self.folder.compile("namesakes", NAMESAKES, f"-I{SRC}/include", f"{LIB}/libuslab.a", "-pthread")
+        with Started(program) as pid:
+            ids = {cache["object_size"]: cache["id"] for cache in
+                   json.loads(self.info("-p", pid, "--json", "-z"))["caches"]}
+            want = {"dup": 0, f"dup~{ids[1100]}": 10, f"dup~{ids[1200]}": 20, "b?": 30, f"b?~{ids[1400]}": 40, "a b": 50,
+                    f"~{ids[1600]}": 60}
+            for form in ("--openmetrics", "--prometheus"):
+                labels = self.labels("-p", pid, form)
+                self.assertEqual({name: labels.get(name) for name in want}, want)
+            self.assertEqual(self.labels("-p", pid, "--prometheus", "-SN1", "^dup$"), {f"dup~{ids[1200]}": 20})
+            self.samples("-p", pid, "-p", self.start(), "--openmetrics")
 
 
 class Several(Case):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tools/src/fs_model.c - caches of all kinds, for fs_test.py to look at
- * With an argument it goes on allocating and freeing, many of a kind so that calls miss and
- * commands are carried out, else it is quiet.
+ * With the argument "busy" it goes on allocating and freeing, many of a kind so that calls miss and
+ * commands are carried out, else it is quiet; with "names" it has caches of odd names, too.
  */
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,12 +42,22 @@ static struct kmem_cache *with_front(const char *name, const char *engine, const
 	return kmem_cache_create_args(name, 200, &args, 0);
 }
 
+/* Each with objects of its own size; the last two are one name as far as it can be printed. */
+static void make_odd_names(void)
+{
+	static const char *const names[] = { "two words", "", "dup", "dup", "x\001", "x\002" };
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		fill(kmem_cache_create(names[i], 1000 + 200 * i, 0, 0, make_thing), 10);
+}
+
 int main(int argc, char **argv)
 {
 	struct kmem_cache *in_hand = kmem_cache_create("in-hand", 700, 0, SLAB_NOLEAKTRACE, NULL);
 	struct kmem_cache *first = kmem_cache_create("first", 440, 0, 0, NULL);
 
-	(void)argv;
+	bool busy = argc > 1 && !strcmp(argv[1], "busy");
+
 	/* slabs, and no live object: all are cached by the CPU */
 	kmem_cache_free(in_hand, kmem_cache_alloc(in_hand, GFP_KERNEL));
 	kmem_cache_create("second", 440, 0, 0, NULL);
@@ -58,10 +69,12 @@ int main(int argc, char **argv)
 	fill(queued, 1000);
 	fill(with_front("on-cpus", "slub", "cpuslab"), 1000);
 	fill(kmem_cache_create("a/b", 100, 0, SLAB_RECLAIM_ACCOUNT, make_thing), 100);
+	if (argc > 1 && !strcmp(argv[1], "names"))
+		make_odd_names();
 	memset(objects, 0, sizeof(objects)); /* of another cache */
 	puts("ready");
 	fflush(stdout);
-	if (argc < 2)
+	if (!busy)
 		pause();
 	for (int i = 0;; i = (i + 1) % 500) {
 		if (i % 8 == 0)

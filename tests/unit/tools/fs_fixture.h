@@ -28,7 +28,7 @@ static inline int fixture_init(void)
 	fixture_s = calloc(1, sizeof(*fixture_s));
 	fixture_fs = (struct fs){
 		.s = fixture_s,
-		.names = calloc(1, sizeof(struct fs_names)),
+		.names = calloc(1, sizeof(struct distinct)),
 		.cpus = calloc(USLAB_MAX_CPUS, sizeof(struct cpu_stats)),
 		.source.title = "made up",
 	};

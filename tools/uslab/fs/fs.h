@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "command/command.h"
+#include "distinct.h"
 #include "inspect/cpu_stats.h"
 #include "inspect/snapshot.h"
 #include "symbols/resolve.h"
@@ -39,38 +40,20 @@
 
 /* ---- fs_names.c: names of folders and links -------------------------------------------------- */
 
-#define FS_NAME_MAX (SNAPSHOT_NAME_MAX + 8)
-#define FS_MAX_ENTRIES (2 * SNAPSHOT_MAX_CACHES + SNAPSHOT_MAX_ALIASES)
+#define FS_NAME_MAX DISTINCT_NAME_MAX
+#define FS_MAX_ENTRIES DISTINCT_MAX
 
-struct fs_entry {
-	char name[FS_NAME_MAX];
-	uint16_t cache; /* index in snapshot.cache[] */
-	bool is_link;	/* to the folder of the cache */
-};
-
-struct fs_names {
-	unsigned int count;
-	struct fs_entry entry[FS_MAX_ENTRIES]; /* sorted by name, no name twice */
-	uint16_t folder[SNAPSHOT_MAX_CACHES];  /* index in entry[] of the cache's folder */
-};
-
-/* Names of all folders and links of a snapshot. */
-void fs_names_make(struct fs_names *names, const struct snapshot *s);
-/* NULL: there is no such name. */
-const struct fs_entry *fs_names_find(const struct fs_names *names, const char *name);
-
-/* What the folder of a cache is called; cache: index in snapshot.cache[]. */
-static inline const char *fs_names_folder(const struct fs_names *names, unsigned int cache)
-{
-	return names->entry[names->folder[cache]].name;
-}
+/* Names of all folders and links of a snapshot; a link is a further name of its cache. */
+void fs_names_make(struct distinct *names, const struct snapshot *s);
+/* The first words of the lines of slabinfo: one for each cache, without blanks. */
+void fs_names_words(struct distinct *names, const struct snapshot *s);
 
 /* ---- the mounted process --------------------------------------------------------------------- */
 
 struct fs {
 	struct source source;
 	struct snapshot *s;
-	struct fs_names *names;
+	struct distinct *names;
 	struct cpu_stats *cpus; /* of one cache, for the file that is being made */
 	uint64_t taken_ns;	/* when the snapshot was begun; 0: there is none, or it is old */
 	uint64_t took_ns;

@@ -2,8 +2,9 @@
 /*
  * uslab/fs/fs_store.c - what is written to the files of the tree, as commands to the process
  *
- * Flow:       called by fs_tree.c; calls command/command.c. In: what was written to a file; out: a
- *             command to the process, or -errno as the kernel gives it.
+ * Flow:       called by fs_tree.c; calls fs_names.c, distinct.c and command/command.c. In: what was
+ *             written to a file; out: a command to the process, or -errno as the kernel gives
+ *             it.
  *
  * Texts are accepted and refused as by the kernel (spec 6.3, 9.2); bytes may be said as 1M. The
  * debug flags are those of Linux 3.18, without its limit to empty caches.
@@ -181,12 +182,20 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 
 /* ---- slabinfo -------------------------------------------------------------------------------- */
 
-static const struct snapshot_cache *find_by_name(const struct snapshot *s, const char *name)
+/* As the file itself calls it. 0; -EINVAL: there is none; -ENOMEM. */
+static int find_by_word(const struct snapshot *s, const char *word,
+			const struct snapshot_cache **found)
 {
-	for (unsigned int i = 0; i < s->nr_caches; i++)
-		if (s->cache[i].id && !strcmp(s->cache[i].name, name))
-			return &s->cache[i];
-	return NULL;
+	struct distinct *words = malloc(sizeof(*words));
+	const struct distinct_name *name;
+
+	if (!words)
+		return -ENOMEM;
+	fs_names_words(words, s);
+	name = distinct_find(words, word);
+	*found = name && s->cache[name->cache].id ? &s->cache[name->cache] : NULL;
+	free(words);
+	return *found ? 0 : -EINVAL;
 }
 
 int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
@@ -209,9 +218,9 @@ int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 	*blank = '\0';
 	if (sscanf(blank + 1, "%d %d %d", &limit, &batchcount, &shared) != 3)
 		return -EINVAL;
-	c = find_by_name(s, line);
-	if (!c)
-		return -EINVAL;
+	ret = find_by_word(s, line, &c);
+	if (ret)
+		return ret;
 	if (strcmp(c->front, "queues") != 0)
 		return -EIO;
 	if (limit < 1 || batchcount < 1 || batchcount > limit || shared < 0)

@@ -2,7 +2,7 @@
 /*
  * uslab/fs/fs_tree.c - paths of the tree: what is there, what is in it
  *
- * Flow:       called by fs_serve.c and fs_copy.c; calls fs_names.c, fs_attr.c, fs_store.c,
+ * Flow:       called by fs_serve.c and fs_copy.c; calls distinct.c, fs_attr.c, fs_store.c,
  *             fs_slabinfo.c, fs_groups.c, fs_snapshot.c, info/allocinfo.c, info/traces.c and
  *             info/memory_text.c. In: a path; out: struct fs_node, and what is in that file.
  */
@@ -87,7 +87,7 @@ static struct fs_node find_level(unsigned int parent, const char *name)
 
 static struct fs_node find_cache(const struct fs *fs, const char *name, bool debug)
 {
-	const struct fs_entry *entry = fs_names_find(fs->names, name);
+	const struct distinct_name *entry = distinct_find(fs->names, name);
 	struct fs_node node = { .kind = FS_NOTHING };
 
 	if (!entry || (debug && (entry->is_link || !has_traces(&fs->s->cache[entry->cache]))))
@@ -247,7 +247,7 @@ struct listing {
 };
 
 /* The kernel's slabinfo ends when there is more than it has room for. */
-static bool is_cut(struct fs *fs, const struct fs_entry *entry, unsigned int *folders,
+static bool is_cut(struct fs *fs, const struct distinct_name *entry, unsigned int *folders,
 		   unsigned int *links)
 {
 	unsigned int *count = entry->is_link ? links : folders;
@@ -265,17 +265,17 @@ static bool is_cut(struct fs *fs, const struct fs_entry *entry, unsigned int *fo
 
 static void list_caches(const struct listing *l, bool debug)
 {
-	const struct fs_names *names = l->fs->names;
+	const struct distinct *names = l->fs->names;
 	unsigned int folders = 0;
 	unsigned int links = 0;
 
 	for (unsigned int i = 0; i < names->count; i++) {
-		const struct fs_entry *entry = &names->entry[i];
-		struct fs_node node = find_cache(l->fs, entry->name, debug);
+		const struct distinct_name *entry = &names->name[i];
+		struct fs_node node = find_cache(l->fs, entry->text, debug);
 
 		if (node.kind == FS_NOTHING || is_cut(l->fs, entry, &folders, &links))
 			continue;
-		if (l->visit(entry->name, &node, l->arg))
+		if (l->visit(entry->text, &node, l->arg))
 			return;
 	}
 }
@@ -352,7 +352,7 @@ void fs_tree_list(struct fs *fs, const struct fs_node *node,
 
 const char *fs_tree_target(const struct fs *fs, const struct fs_node *node)
 {
-	return fs_names_folder(fs->names, node->cache);
+	return distinct_own(fs->names, node->cache);
 }
 
 /* ---- what is in files ------------------------------------------------------------------------ */

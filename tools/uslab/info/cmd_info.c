@@ -174,10 +174,8 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 	int status = EXIT_OK;
 	bool first = true;
 
-	if (info->mode == INFO_OPENMETRICS || info->mode == INFO_PROMETHEUS) {
-		info_print_metrics(subjects, count, info->mode == INFO_PROMETHEUS);
-		return EXIT_OK;
-	}
+	if (info->mode == INFO_OPENMETRICS || info->mode == INFO_PROMETHEUS)
+		return info_print_metrics(info, subjects, count);
 	if (info->mode == INFO_JSON)
 		return info_print_json(stdout, subjects, count, time)
 			       ? util_fail(INFO_COMMAND, "out of memory")

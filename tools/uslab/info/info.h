@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "distinct.h"
 #include "options.h"
 #include "inspect/snapshot.h"
 #include "symbols/resolve.h"
@@ -141,6 +142,13 @@ bool info_is_cache(const struct snapshot_cache *c);
 unsigned int info_rows(const struct snapshot *s, const struct info_options *options,
 		       struct info_row *rows);
 
+/*
+ * What the rows are called, or would be if they passed the other filters, each the only one of its
+ * name: the same whatever else is shown.
+ */
+void info_distinct(const struct snapshot *s, const struct info_options *options,
+		   struct distinct *names);
+
 /* Does the pattern leave exactly one cache, empty or not, and may it be shown? Fills row then. */
 bool info_only_row(const struct snapshot *s, const struct info_options *options,
 		   struct info_row *row);
@@ -229,8 +237,9 @@ void info_print_group_metrics(const struct info_subject *subjects, unsigned int 
 int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,
 		    const char *time);
 
-/* info_metrics.c: as Prometheus text, or OpenMetrics */
-void info_print_metrics(const struct info_subject *subjects, unsigned int count, bool prometheus);
+/* info_metrics.c: as Prometheus text, or OpenMetrics. EXIT_OK or EXIT_FAILED after a message */
+int info_print_metrics(const struct info *info, const struct info_subject *subjects,
+		       unsigned int count);
 
 struct info_family {
 	const char *name; /* of the samples: that of a counter ends with _total */

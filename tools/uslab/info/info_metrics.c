@@ -3,23 +3,29 @@
  * uslab/info/info_metrics.c - snapshots as OpenMetrics or Prometheus text
  *
  * Flow:       called by cmd_info.c, and for parts of a line by info_groups.c, which it calls; calls
- *             info_memory.c and memory_text.c for bytes that are resident. In: snapshots; out: text
- *             on stdout.
+ *             info_memory.c and memory_text.c for bytes that are resident, info_rows.c for
+ *             labels. In: snapshots; out: text on stdout.
+ *
+ * No two samples may have the same labels: a cache whose name another one has, too, gets its number
+ * behind it, as in the tree of `uslab fs`.
  *
  * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
  * Prometheus text wants x_total there. So there is one of each, with the same samples. A family
  * without samples is left out: its head comes with the first.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "info/info.h"
 #include "info/memory_text.h"
+#include "util.h"
 
 struct metrics {
 	const struct info_subject *subjects;
 	unsigned int count;
-	bool prometheus; /* else OpenMetrics */
+	bool prometheus;	/* else OpenMetrics */
+	struct distinct *names; /* of each subject that is open: labels of its caches */
 };
 
 /* M(name, kind, unit, help, value): c is the cache. */
@@ -146,10 +152,13 @@ void info_begin_sample(struct info_family *family, const struct info_subject *su
 	print_source(subject);
 }
 
-static void print_labels(const struct info_row *row)
+/* Of the cache of a row of subject number i. */
+static void print_labels(const struct metrics *m, unsigned int i, const struct info_row *row)
 {
+	unsigned int cache = (unsigned int)(row->cache - m->subjects[i].s->cache);
+
 	putchar(',');
-	info_print_label("cache", row->name);
+	info_print_label("cache", distinct_own(&m->names[i], cache));
 	if (row->cache->engine[0]) {
 		putchar(',');
 		info_print_label("engine", row->cache->engine);
@@ -171,7 +180,7 @@ static void print_cache_metrics(const struct metrics *m)
 				if (!(condition))                                             \
 					continue;                                             \
 				info_begin_sample(&family, &m->subjects[i]);                  \
-				print_labels(row);                                            \
+				print_labels(m, i, row);                                      \
 				printf("} %lu\n", (unsigned long)(value));                    \
 			}                                                                     \
 	}
@@ -281,7 +290,7 @@ static void print_events(const struct metrics *m)
 #define CACHE_STAT(item, key, help)                                          \
 	if (row->cache->stat[item]) {                                        \
 		info_begin_sample(&family, &m->subjects[i]);                 \
-		print_labels(row);                                           \
+		print_labels(m, i, row);                                     \
 		printf(",event=\"%s\"} %lu\n", key, row->cache->stat[item]); \
 	}
 #include "inspect/fields.def"
@@ -318,18 +327,36 @@ static void print_node_metrics(const struct metrics *m)
 #undef NODE
 }
 
-void info_print_metrics(const struct info_subject *subjects, unsigned int count, bool prometheus)
+static void print_all(const struct metrics *m)
 {
-	const struct metrics m = { subjects, count, prometheus };
-
-	print_cache_metrics(&m);
-	print_events(&m);
-	if (count && subjects[0].source.options.kind != SOURCE_TREE) {
-		print_process_metrics(&m);
-		print_memory_metrics(&m);
-		print_node_metrics(&m);
-		info_print_group_metrics(subjects, count, prometheus);
+	print_cache_metrics(m);
+	print_events(m);
+	if (m->count && m->subjects[0].source.options.kind != SOURCE_TREE) {
+		print_process_metrics(m);
+		print_memory_metrics(m);
+		print_node_metrics(m);
+		info_print_group_metrics(m->subjects, m->count, m->prometheus);
 	}
-	if (!prometheus)
+	if (!m->prometheus)
 		puts("# EOF");
+}
+
+int info_print_metrics(const struct info *info, const struct info_subject *subjects,
+		       unsigned int count)
+{
+	const struct metrics m = {
+		.subjects = subjects,
+		.count = count,
+		.prometheus = info->mode == INFO_PROMETHEUS,
+		.names = calloc(count, sizeof(*m.names)),
+	};
+
+	if (!m.names)
+		return util_fail(INFO_COMMAND, "out of memory");
+	for (unsigned int i = 0; i < count; i++)
+		if (subjects[i].open)
+			info_distinct(subjects[i].s, &info->options, &m.names[i]);
+	print_all(&m);
+	free(m.names);
+	return EXIT_OK;
 }

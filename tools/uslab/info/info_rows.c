@@ -3,9 +3,9 @@
  * uslab/info/info_rows.c - which caches are listed, under which name, in which order (spec 8.2,
  * 8.3)
  *
- * Flow:       called by cmd_info.c, info_json.c, info_library.c, info_totals.c, fs/fs_names.c and
- *             fs/fs_slabinfo.c; calls inspect/text.c. In: a snapshot and the options; out: rows,
- *             which point into the snapshot.
+ * Flow:       called by cmd_info.c, info_json.c, info_library.c, info_metrics.c, info_totals.c,
+ *             fs/fs_names.c and fs/fs_slabinfo.c; calls distinct.c and inspect/text.c.
+ *             In: a snapshot and the options; out: rows, which point into the snapshot.
  *
  * A mergeable cache has a directory named by its id in the kernel's sysfs and a link to it for each
  * name; any other has one directory of its own name. Links and other directories are filtered by
@@ -122,6 +122,19 @@ static const char *row_name(const struct snapshot *s, const struct snapshot_cach
 	if (c->unique_id[0])
 		return rename_cache(s, c, options);
 	return matches(options, c->name) ? c->name : NULL;
+}
+
+void info_distinct(const struct snapshot *s, const struct info_options *options,
+		   struct distinct *names)
+{
+	names->count = 0;
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		const char *name = row_name(s, &s->cache[i], options);
+
+		if (name)
+			distinct_add(names, name, i, false);
+	}
+	distinct_make(names, s);
 }
 
 unsigned int info_rows(const struct snapshot *s, const struct info_options *options,

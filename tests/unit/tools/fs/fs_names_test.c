@@ -11,7 +11,7 @@
 #include "fs/fs.h"
 #include "unit/tools/fs_fixture.h"
 
-static struct fs_names names;
+static struct distinct names;
 
 static int setup(void **state)
 {
@@ -28,10 +28,10 @@ static int teardown(void **state)
 
 static void expect(const char *name, unsigned int cache, bool is_link)
 {
-	const struct fs_entry *entry = fs_names_find(&names, name);
+	const struct distinct_name *entry = distinct_find(&names, name);
 
 	assert_non_null(entry);
-	assert_string_equal(entry->name, name);
+	assert_string_equal(entry->text, name);
 	assert_int_equal(entry->cache, cache);
 	assert_int_equal(entry->is_link, is_link);
 }
@@ -50,10 +50,10 @@ static void test_plain_and_merged(void **state)
 	expect("first", 1, true);
 	expect("second", 1, true);
 	expect("third", 1, true);
-	assert_null(fs_names_find(&names, "fourth"));
-	assert_null(fs_names_find(&names, ""));
-	assert_string_equal(fs_names_folder(&names, 1), ":0000064");
-	assert_string_equal(fs_names_folder(&names, 0), "plain");
+	assert_null(distinct_find(&names, "fourth"));
+	assert_null(distinct_find(&names, ""));
+	assert_string_equal(distinct_own(&names, 1), ":0000064");
+	assert_string_equal(distinct_own(&names, 0), "plain");
 }
 
 /* A merged cache that is debugged has no id any more; its other names still lead to it. */
@@ -83,9 +83,9 @@ static void test_names_twice(void **state)
 	expect("a", 0, true);
 	expect("b", 2, false);
 	expect("b~201", 1, true);
-	expect("slob", 3, false);
-	expect("slob~4", 4, false);
-	assert_string_equal(fs_names_folder(&names, 1), ":0000064~201");
+	expect("slob~203", 3, false);
+	expect("slob", 4, false);
+	assert_string_equal(distinct_own(&names, 1), ":0000064~201");
 }
 
 static void test_names_that_are_no_names(void **state)
@@ -107,8 +107,50 @@ static void test_names_that_are_no_names(void **state)
 	expect(".~202", 2, false);
 	expect("..~203", 3, false);
 	expect(longest, 4, false);
-	assert_int_equal(strlen(fs_names_folder(&names, 5)), 63 + 5);
-	assert_null(fs_names_find(&names, "a/b/c"));
+	assert_int_equal(strlen(distinct_own(&names, 5)), 63 + 5);
+	assert_null(distinct_find(&names, "a/b/c"));
+}
+
+/* One that looks like a name that was made so; the same name again and again. */
+static void test_names_that_were_made(void **state)
+{
+	(void)state;
+	fixture_add("dup", "")->id = 200;
+	fixture_add("dup", "")->id = 201;
+	fixture_add("dup~201", "")->id = 202;
+	fixture_add("first", ":0000064")->id = 203;
+	fixture_alias("again");
+	fixture_alias("again");
+	fixture_alias("again");
+	fs_names_make(&names, fixture_s);
+	expect("dup", 0, false);
+	expect("dup~201~2", 1, false);
+	expect("dup~201", 2, false);
+	expect("again", 3, true);
+	expect("again~203", 3, true);
+	expect("again~203~2", 3, true);
+	assert_int_equal(names.count, 8);
+}
+
+/* First words of the lines of slabinfo: one for each cache, whatever its name is. */
+static void test_words(void **state)
+{
+	(void)state;
+	fixture_add("with two blanks", ":0000064")->id = 200;
+	fixture_alias("another");
+	fixture_add("with?two blanks", "")->id = 201;
+	fixture_add("", "")->id = 202;
+	fixture_add("a/b", "")->id = 203;
+	fixture_add(" ", "")->id = 204;
+	fixture_add("free-pages", "")->id = 0;
+	fs_names_words(&names, fixture_s);
+	assert_int_equal(names.count, 5);
+	assert_string_equal(distinct_own(&names, 0), "with?two?blanks");
+	assert_string_equal(distinct_own(&names, 1), "with?two?blanks~201");
+	assert_string_equal(distinct_own(&names, 2), "~202");
+	assert_string_equal(distinct_own(&names, 3), "a/b");
+	assert_string_equal(distinct_own(&names, 4), "?");
+	expect("a/b", 3, false);
 }
 
 static void test_whole_pages(void **state)
@@ -118,7 +160,7 @@ static void test_whole_pages(void **state)
 	fixture_add("free-pages", "")->id = 0;
 	fs_names_make(&names, fixture_s);
 	assert_int_equal(names.count, 1);
-	assert_null(fs_names_find(&names, "free-pages"));
+	assert_null(distinct_find(&names, "free-pages"));
 }
 
 /* As many as there can be. */
@@ -136,7 +178,7 @@ static void test_many(void **state)
 	fs_names_make(&names, fixture_s);
 	assert_int_equal(names.count, FS_MAX_ENTRIES);
 	for (unsigned int i = 0; i < SNAPSHOT_MAX_CACHES; i++)
-		expect(fs_names_folder(&names, i), i, false);
+		expect(distinct_own(&names, i), i, false);
 }
 
 int main(void)
@@ -146,6 +188,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_aliases_without_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_that_are_no_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_that_were_made, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_whole_pages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	};

@@ -177,6 +177,9 @@ static void test_tune(void **state)
 	assert_string_equal(request.pattern, "queued");
 	assert_int_equal(tune("queued 1 1 0"), 0);
 	assert_int_equal(tune("queued  2  1  0 and more"), 0);
+	strcpy(fixture_add("with a blank", "")->front, "queues");
+	assert_int_equal(tune("with?a?blank 10 5 1"), 0); /* as the file calls it */
+	assert_string_equal(request.pattern, "with a blank");
 	/* accepted, and nothing is done */
 	assert_int_equal(tune("queued 0 1 8"), 1);
 	assert_int_equal(tune("queued 10 0 8"), 1);
