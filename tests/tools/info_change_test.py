@@ -5,6 +5,7 @@
 
 Sums over the kernel's own tree are made here once more.
 """
+import json
 import os
 import re
 import shutil
@@ -109,7 +110,7 @@ class Errors(Case):
     def test_odd_entries(self):
         odd = self.folder + "/odd"
         slabtree.make(odd, [slabtree.Row("a x,y 64 64 0 64 10 1 1 0 10 -")],
-                      {"a": {"slabs": None, "objects": "seven", "order": "99"}})
+                      {"a": {"slabs": None, "order": "99"}})
         os.mkfifo(odd + "/a/extra")
         with open(odd + "/file", "w", encoding="ascii") as stream:
             stream.write("1\n")
@@ -117,6 +118,48 @@ class Errors(Case):
         self.assertEqual(uslab("--root", odd, "-a").stdout, "\na            <- x y\n")
         os.symlink("gone", odd + "/z")
         self.refused("unresolved alias 'z'", "--root", odd)
+
+    def test_unreadable(self):
+        # each is named, and left out with its links; the others are shown
+        tree = self.folder + "/unreadable"
+        table = [slabtree.Row(f"{name} - 64 64 0 64 10 1 1 0 10 -")
+                 for name in ("fine", "words", "empty", "minus", "none", "half", "event")]
+        table.append(slabtree.Row(":0000064 x,y 64 64 0 64 10 1 1 0 10 -"))
+        slabtree.make(tree, table, {
+            "words": {"objects": "seven"}, "empty": {"slabs": ""}, "minus": {"order": "-1"},
+            "none": {"object_size": None}, "event": {"alloc_fastpath": "12x C0=12"},
+            ":0000064": {"objects": "7 N0=7", "partial": "x"}})
+        os.remove(tree + "/half/objects")
+        os.mkdir(tree + "/half/objects")
+        run = uslab("--root", tree, "-z", "-l")
+        self.assertEqual([line.split()[0] for line in run.stdout.splitlines()[1:]], ["event", "fine"])
+        self.assertEqual(run.returncode, 0)
+        for text in ("words/objects: no number", "empty/slabs: empty", "minus/order: no number",
+                     "none/object_size: it is missing", "half/objects: Is a directory",
+                     ":0000064/partial: no number"):
+            self.assertIn(f"uslab info: {tree}/{text}; this cache is left out\n", run.stderr)
+        self.assertIn(f"{tree}/event/alloc_fastpath: no number; it counts as 0\n", run.stderr)
+        self.assertEqual(run.stderr.count("\n"), 7)
+        run = uslab("--root", tree, "--json")
+        self.assertEqual({cache["name"] for cache in json.loads(run.stdout)["caches"]}, {"event", "fine"})
+        shutil.rmtree(tree + "/fine")
+        shutil.rmtree(tree + "/event")
+        self.refused("no cache can be read", "--root", tree)
+
+    def test_some_permission(self):
+        if os.geteuid() != 0:
+            self.skipTest("takes root")
+        tree = self.folder + "/some"
+        slabtree.make(tree, [slabtree.Row(f"{name} - 64 64 0 64 10 1 1 0 10 -") for name in "abc"])
+        for name in "bc":
+            os.chmod(f"{tree}/{name}/slabs", 0o400)
+        binary = shutil.copy(BIN, self.folder)
+        run = subprocess.run([binary, "info", "--root", tree, "--json"], capture_output=True,
+                             text=True, check=False, user=65534, group=65534, extra_groups=[])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual([cache["name"] for cache in json.loads(run.stdout)["caches"]], ["a"])
+        self.assertRegex(run.stderr, r"\A.*/[bc]/slabs: Permission denied; it needs root, and such "
+                         r"caches are left out\n\Z")
 
 
 class Kernel(unittest.TestCase):

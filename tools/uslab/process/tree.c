@@ -4,7 +4,8 @@
  * backwards
  *
  * Flow:       called by source.c, info_change.c and info_report.c. In: the files of one folder per
- *             cache; out: a struct snapshot in which all that a tree does not have is 0.
+ *             cache; out: a struct snapshot in which all that a tree does not have is 0, without
+ *             caches of which a file cannot be read.
  */
 #define _GNU_SOURCE
 #include "process/tree.h"
@@ -22,6 +23,7 @@
 
 #define TREE_OLD "/sys/slab" /* of early kernels */
 #define FILE_MAX 4096	     /* no attribute is longer */
+#define BAD_MAX 160	     /* bytes that say what is wrong with a file */
 
 struct link {
 	unsigned int cache; /* index */
@@ -35,12 +37,23 @@ struct reading {
 	struct snapshot *s;
 	struct link *links;
 	unsigned int nr_links;
-	unsigned long files; /* that could be read */
-	int error;	     /* of one that could not */
+	unsigned long files;   /* that could be read */
+	int error;	       /* of one that could not */
+	unsigned int left_out; /* caches of which a number cannot be read */
+	char bad[BAD_MAX];     /* why not, of the folder that is being read; "": all is well */
+	bool denied;	       /* that is a matter of permission */
+	char first_denied[BAD_MAX + NAME_MAX + 1];
 	char text[FILE_MAX];
 };
 
 /* ---- attributes ------------------------------------------------------------------------------ */
+
+/* Remembers what is wrong with a file, of each folder the first time. */
+static void set_bad(struct reading *r, const char *file, const char *reason)
+{
+	if (!r->bad[0])
+		snprintf(r->bad, sizeof(r->bad), "%s: %s", file, reason);
+}
 
 /* The file's text in r->text, which is empty when it cannot be read. false: it is not there. */
 static bool read_text(struct reading *r, int folder, const char *file)
@@ -53,15 +66,38 @@ static bool read_text(struct reading *r, int folder, const char *file)
 		close(fd);
 	r->text[n > 0 ? n : 0] = '\0';
 	r->files += n >= 0;
-	if (error && error != ENOENT)
+	if (error && error != ENOENT) {
 		r->error = error;
+		r->denied |= !r->bad[0] && (error == EACCES || error == EPERM);
+		set_bad(r, file, strerror(error));
+	}
 	return error != ENOENT;
 }
 
+/* A number, alone or with others behind it: "78910 N0=78910", "160(5)". */
+static bool is_number(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits && digits <= 20 && (!text[digits] || strchr(" \n(", text[digits]));
+}
+
+/* 0 if the file is not there: kernels differ in what they have. */
 static unsigned long read_number(struct reading *r, int folder, const char *file)
 {
-	read_text(r, folder, file);
+	if (read_text(r, folder, file) && !is_number(r->text))
+		set_bad(r, file, r->text[0] ? "no number" : "empty");
 	return strtoul(r->text, NULL, 10);
+}
+
+/* The same of a file that all kernels have. */
+static unsigned long need_number(struct reading *r, int folder, const char *file)
+{
+	unsigned long number = read_number(r, folder, file);
+
+	if (!r->text[0])
+		set_bad(r, file, "it is missing");
+	return number;
 }
 
 /* "78910 N0=78000 N1=910": the total is returned, the rest is stored by node. */
@@ -91,7 +127,7 @@ static unsigned long read_cpu_partial(struct reading *r, int folder)
 {
 	const char *bracket;
 
-	read_text(r, folder, "slabs_cpu_partial");
+	read_number(r, folder, "slabs_cpu_partial");
 	bracket = strchr(r->text, '(');
 	return bracket ? strtoul(bracket + 1, NULL, 10) : 0;
 }
@@ -116,7 +152,7 @@ static void read_stats(struct reading *r, int folder, struct snapshot_cache *c)
 static void read_sizes(struct reading *r, int folder, struct snapshot_cache *c)
 {
 	c->refcount = (unsigned int)read_number(r, folder, "aliases") + 1;
-	c->object_size = (unsigned int)read_number(r, folder, "object_size");
+	c->object_size = (unsigned int)need_number(r, folder, "object_size");
 	c->usersize = (unsigned int)read_number(r, folder, "usersize");
 	c->slab_size = (unsigned int)read_number(r, folder, "slab_size");
 	c->align = (unsigned int)read_number(r, folder, "align");
@@ -158,6 +194,44 @@ static void copy_name(char *to, const char *name)
 	to[i] = '\0';
 }
 
+static bool is_folder(const struct reading *r, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(r->dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
+}
+
+/* Zeros in place of what cannot be read would be wrong: the cache is not shown. */
+static void leave_out(struct reading *r, const char *name)
+{
+	if (!is_folder(r, name))
+		return; /* gone since, and its files with it */
+	r->left_out++;
+	if (!r->denied)
+		util_warn(r->command, "%s/%s/%s; this cache is left out", r->tree, name, r->bad);
+	else if (!r->first_denied[0])
+		snprintf(r->first_denied, sizeof(r->first_denied), "%s/%s", name, r->bad);
+}
+
+/* Sizes and counts, or the cache is left out; then flags and events. */
+static void read_folder(struct reading *r, const char *name, int folder, struct snapshot_cache *c)
+{
+	r->bad[0] = '\0';
+	r->denied = false;
+	read_sizes(r, folder, c);
+	read_counts(r, folder, c);
+	if (r->bad[0]) {
+		leave_out(r, name);
+		return;
+	}
+	read_flags(r, folder, c);
+	read_stats(r, folder, c);
+	if (r->bad[0] && is_folder(r, name))
+		util_warn(r->command, "%s/%s/%s; it counts as 0", r->tree, name, r->bad);
+	c->id = ++r->s->nr_caches;
+	r->s->totals.slab_bytes += c->slab_bytes;
+}
+
 static int add_folder(struct reading *r, const char *name)
 {
 	struct snapshot *s = r->s;
@@ -167,17 +241,14 @@ static int add_folder(struct reading *r, const char *name)
 	if (s->nr_caches == SNAPSHOT_MAX_CACHES)
 		return util_fail(r->command, "%s: too many caches", r->tree);
 	folder = openat(r->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return EXIT_OK; /* gone since */
+	if (folder < 0) {
+		r->error = errno != ENOENT ? errno : r->error;
+		return EXIT_OK; /* gone since, most often */
+	}
 	memset(c, 0, sizeof(*c));
 	copy_name(name[0] == ':' ? c->unique_id : c->name, name);
 	c->unique_id[sizeof(c->unique_id) - 1] = '\0';
-	c->id = ++s->nr_caches;
-	read_sizes(r, folder, c);
-	read_counts(r, folder, c);
-	read_flags(r, folder, c);
-	read_stats(r, folder, c);
-	s->totals.slab_bytes += c->slab_bytes;
+	read_folder(r, name, folder, c);
 	close(folder);
 	return EXIT_OK;
 }
@@ -201,6 +272,8 @@ static int add_link(struct reading *r, const char *name)
 		return EXIT_OK; /* gone since */
 	target[n] = '\0';
 	cache = find_folder(r->s, basename(target));
+	if (cache < 0 && is_folder(r, basename(target)))
+		return EXIT_OK; /* left out */
 	if (cache < 0)
 		return util_fail(r->command, "%s: unresolved alias '%s'", r->tree, name);
 	if (r->nr_links == SNAPSHOT_MAX_ALIASES)
@@ -272,6 +345,19 @@ static int fail_unread(const struct reading *r)
 	return util_fail(r->command, "%s has no caches: there is nothing to read in it", r->tree);
 }
 
+/* After all folders. EXIT_OK if there are caches to show. */
+static int check_read(const struct reading *r)
+{
+	if (!r->files)
+		return fail_unread(r);
+	if (r->first_denied[0])
+		util_warn(r->command, "%s/%s; it needs root, and such caches are left out", r->tree,
+			  r->first_denied);
+	if (r->left_out && !r->s->nr_caches)
+		return util_fail(r->command, "%s: no cache can be read", r->tree);
+	return EXIT_OK;
+}
+
 static int read_tree(struct reading *r)
 {
 	DIR *entries = fdopendir(r->dir);
@@ -282,8 +368,8 @@ static int read_tree(struct reading *r)
 		return util_fail(r->command, "out of memory");
 	}
 	status = each_entry(r, entries, DT_DIR, add_folder);
-	if (status == EXIT_OK && !r->files)
-		status = fail_unread(r);
+	if (status == EXIT_OK)
+		status = check_read(r);
 	if (status == EXIT_OK)
 		status = each_entry(r, entries, DT_LNK, add_link);
 	if (status == EXIT_OK)

@@ -15,7 +15,11 @@
 
 #define TREE_KERNEL "/sys/kernel/slab"
 
-/* EXIT_OK, or EXIT_FAILED after saying why not. Files that cannot be read count as 0. */
+/*
+ * EXIT_OK, or EXIT_FAILED after saying why not. Files that are not there count as 0, but for
+ * object_size. A cache with a size or count that cannot be read, or is no number, is left out with
+ * a warning; a flag or event counts as 0 with one.
+ */
 int tree_snapshot(const char *command, const char *tree, struct snapshot *s);
 
 /* What the folder of a cache is called. */
