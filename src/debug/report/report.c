@@ -462,10 +462,17 @@ void report_wrong_partial(struct engine *e, unsigned long counted, unsigned long
 	put_line(e, REPORT_WRONG_PARTIAL, cache_name(e), counted, counter);
 }
 
+#define NAMESAKES_MAX 96 /* bytes that tell two caches of one name apart */
+
 void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
 {
+	char more[NAMESAKES_MAX] = "";
+
+	if (!strcmp(cache_name(e), cache_name(owner)))
+		os_format(more, sizeof(more), " (number %u, %u bytes), not to number %u (%u bytes)",
+			  owner->id, owner->object_size, e ? e->id : 0, e ? e->object_size : 0);
 	put_line(e, REPORT_WRONG_CACHE, cache_name(e), cache_name(owner), (unsigned long)obj,
-		 cache_name(owner));
+		 cache_name(owner), more);
 }
 
 /* ---- repairs ---- */

@@ -120,7 +120,7 @@ cold void report_fix(struct engine *e, enum report_repair repair, const void *p)
 cold void report_not_done(struct engine *e, const void *p, enum report_repair repair);
 /* Without a banner, one line and the stack: partial slabs of e, by its list and its counter. */
 cold void report_wrong_partial(struct engine *e, unsigned long counted, unsigned long counter);
-/* The same for an object of owner that was given back to e. */
+/* The same for an object of owner that was given back to e; of one name, they have numbers. */
 cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
 /* `Restoring <area> 0xA-0xB=0xE` */
 cold void report_fix_bytes(struct engine *e, enum report_area area, const void *first,

@@ -159,7 +159,7 @@ const struct report_style report_modern = {
 		[REPORT_REMAINING] = "Objects remaining in %s on __kmem_cache_shutdown()",
 		[REPORT_WRONG_PARTIAL] = "SLUB %s: %lu partial slabs counted but counter=%lu",
 		[REPORT_WRONG_CACHE] = "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
-				       "uslab: 0x%lx goes back to %s",
+				       "uslab: 0x%lx goes back to %s%s",
 	},
 	.area = {
 		[AREA_LEFT_REDZONE] = "Left Redzone",

@@ -178,7 +178,7 @@ static const char *const arguments[REPORT_NR_KINDS] = {
 	[REPORT_COUNT] = "%u%d",
 	[REPORT_REMAINING] = "%s",
 	[REPORT_WRONG_PARTIAL] = "%s%lu%lu",
-	[REPORT_WRONG_CACHE] = "%s%s%lx%s",
+	[REPORT_WRONG_CACHE] = "%s%s%lx%s%s",
 };
 
 /* Whatever is reported, in either format, has words, which take the arguments that there are. */
