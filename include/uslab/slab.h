@@ -270,7 +270,8 @@ USLAB_API void kmem_cache_reap(void);
  * kmem_cache_tune - changes the limits of a cache's queues, as writing to /proc/slabinfo does
  * @limit:      objects that a CPU may hold, 1 .. 65536
  * @batchcount: objects that move between a CPU and its node at once, 1 .. limit (256 at most do)
- * @shared:     the CPUs of a node share an array of shared * batchcount further objects; 0: none
+ * @shared:     the CPUs of a node share an array of shared * batchcount further objects, 1048576 at
+ *              most; 0: none
  *
  * All objects that the queues hold go back to their slabs. Returns 0; -EINVAL for other numbers and
  * -EOPNOTSUPP for a cache without queues (any front but "queues"); nothing changes then.

@@ -27,7 +27,8 @@
 
 #define QUEUES_STOPPED (~(uintptr_t)0) /* top while the array is claimed, or missing */
 #define QUEUES_BATCH 256u	/* objects that move in one step at most, whatever was tuned */
-#define QUEUES_MAX_LIMIT 65536u /* objects in an array, a shared one 16 times that */
+#define QUEUES_MAX_LIMIT 65536u /* objects in an array */
+#define QUEUES_MAX_SHARED (16u * QUEUES_MAX_LIMIT) /* in a shared one */
 #define QUEUES_ALIEN_LIMIT 12u
 #define QUEUES_REAP_NODE_MS 4000u /* time between two reaps of a node's shared array */
 

@@ -147,6 +147,8 @@ int queues_tune(struct front *f, unsigned int limit, unsigned int batchcount, un
 {
 	if (limit < 1 || batchcount < 1 || batchcount > limit || limit > QUEUES_MAX_LIMIT)
 		return -EINVAL;
+	if (shared > QUEUES_MAX_SHARED / batchcount)
+		return -EINVAL;
 	queues_set_limits(f, limit, batchcount, shared);
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
 		replace_cpu(f, cpu);

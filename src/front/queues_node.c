@@ -57,7 +57,7 @@ static void make_shared_locked(const struct queues *q, struct queue *shared)
 
 	if (shared->limit || !limit)
 		return;
-	limit = MIN(limit, 16ul * QUEUES_MAX_LIMIT);
+	limit = MIN(limit, QUEUES_MAX_SHARED); /* while tune writes, one may be old, one new */
 	shared->entry = meta_alloc(limit * sizeof(void *));
 	if (shared->entry)
 		shared->limit = (uint32_t)limit;

@@ -411,7 +411,7 @@ class Writing(Case):
         for text, want in (("queued 0 25 4", 0), ("queued 50 51 4", 0), ("queued 50 25 -1", 0),
                             ("queued 50 25", errno.EINVAL), ("queued", errno.EINVAL),
                             ("nothing 50 25 4", errno.EINVAL), ("widget 50 25 4", errno.EIO),
-                            ("queued 60 25 4 " + "x" * 128, errno.EINVAL)):
+                            ("queued 60 25 4 " + "x" * 128, errno.EINVAL), ("queued 50 25 2147483647", errno.EINVAL)):
             with self.subTest(text=text):
                 self.assertEqual(write(text, path), want)
         self.assertRegex(read(path), r"(?m)^queued .* : tunables   50   25    4 :")

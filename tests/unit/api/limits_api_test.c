@@ -54,6 +54,7 @@ static void queues(void *arg)
 	other = kmem_cache_create_args("q", 64, &args, 0);
 	CHILD_CHECK(kmem_cache_tune(other, 10, 5, 1) == -EOPNOTSUPP);
 	CHILD_CHECK(kmem_cache_tune(s, 10, 11, 1) == -EINVAL);
+	CHILD_CHECK(kmem_cache_tune(s, 100, 50, ~0u) == -EINVAL);
 	CHILD_CHECK(kmem_cache_tune(s, 20, 10, 0) == 0);
 	CHILD_CHECK(kmem_cache_alloc_bulk(s, GFP_KERNEL, 40, p) == 40);
 	kmem_cache_free_bulk(s, 40, p);

@@ -220,6 +220,9 @@ BOTH_MODES(test_tune)
 	CHILD_CHECK(front.ops->tune(&front, 1, 0, 1) == -EINVAL);
 	CHILD_CHECK(front.ops->tune(&front, 10, 11, 1) == -EINVAL);
 	CHILD_CHECK(front.ops->tune(&front, QUEUES_MAX_LIMIT + 1, 1, 1) == -EINVAL);
+	CHILD_CHECK(front.ops->tune(&front, 100, 50, ~0u) == -EINVAL);
+	CHILD_CHECK(front.ops->tune(&front, 1, 1, QUEUES_MAX_SHARED + 1) == -EINVAL);
+	CHILD_CHECK(front.ops->tune(&front, 100, 50, QUEUES_MAX_SHARED / 50 + 1) == -EINVAL);
 	CHILD_CHECK(q->limit == 120 && q->batchcount == 60 && q->shared == 8);
 
 	take_out(f, 200);
@@ -227,6 +230,9 @@ BOTH_MODES(test_tune)
 		put(f[i]);
 	CHILD_CHECK(front.ops->tune(&front, 20, 10, 2) == 0);
 	CHILD_CHECK(q->limit == 20 && q->batchcount == 10 && q->shared == 2 && last_tune == 10);
+	CHILD_CHECK(front.ops->tune(&front, 1, 1, QUEUES_MAX_SHARED) ==
+		    0); /* the most that there may be */
+	CHILD_CHECK(front.ops->tune(&front, 20, 10, 2) == 0);
 	CHILD_CHECK(front.ops->held(&front) == 0 && fake.nr_out == 0);
 	front.ops->check(&front);
 
