@@ -183,6 +183,13 @@ class Options(unittest.TestCase):
         self.assertIn("option 'Q' unknown", run.stderr)
         self.assertIn(f"uslab: USLAB_DEBUG takes {' '.join(of_command()[1])}, ", run.stderr)
 
+    def test_empty_debug(self):
+        # what an empty USLAB_DEBUG means surprises: it stands where the variable is explained
+        for path in ("README.md", "docs/debugging.md", "docs/production.md", "docs/man/uslab.1.scd",
+                     "docs/man/uslab_set_debug.3.scd"):
+            self.assertRegex(" ".join(plain(read(path)).split()), r"(?i)set but empty[,:]?( it)?( means| has)? (FZPU|F, Z, P and U)", path)
+        self.assertIn("empty for F, Z, P and U", uslab("run", "--help-options").stdout)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

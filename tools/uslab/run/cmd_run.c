@@ -95,7 +95,8 @@ static int print_option_texts(void)
 		snprintf(values, sizeof(values), "takes %s; since %s", o->takes, o->since);
 		options_print_wrapped(0, 6, values);
 	}
-	puts("\nUSLAB_DEBUG=FLAGS[,CACHE...][;...] as the kernel's slab_debug:");
+	puts("\nUSLAB_DEBUG=FLAGS[,CACHE...][;...] as the kernel's slab_debug; FLAGS may be - for none,\n"
+	     "and empty for F, Z, P and U:");
 	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++) {
 		const struct debug_flag_text *flag = &debug_flag_texts[i];
 
