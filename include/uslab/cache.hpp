@@ -62,9 +62,10 @@ inline void *not_null(void *p)
 	return p;
 }
 
-/* Blocks that are no object of a cache of ours: arrays, large ones. */
+/* Blocks that are no object of a cache of ours: arrays, large ones. No bytes are one byte. */
 inline void *allocate_block(std::size_t bytes, std::size_t align)
 {
+	bytes += bytes == 0;
 	return not_null(kvmalloc_node_align(bytes, align, GFP_KERNEL, NUMA_NO_NODE));
 }
 
@@ -88,46 +89,24 @@ constexpr unsigned int natural_align(std::size_t size)
 }
 
 /*
- * The cache in a slot, which is made if the slot is empty: "PREFIX-SIZE". nullptr: it could not be
- * made. Of two threads that make it at once one keeps its own, and the other takes that.
+ * The library's cache for objects of one size, as this program, library or plug-in remembers it:
+ * hidden, since another one may have a copy of the library of its own, and other caches. Those that
+ * have one copy of the library together get the same cache from it. No destructor.
  */
-[[gnu::noinline, gnu::cold]] inline struct kmem_cache *
-make_cache(std::atomic<struct kmem_cache *> &slot, const char *prefix, std::size_t size,
-	   slab_flags_t flags) noexcept
-{
-	char name[USLAB_MAX_NAME + 1];
-	struct kmem_cache *there = nullptr;
-
-	std::snprintf(name, sizeof(name), "%.*s-%zu", USLAB_MAX_NAME - 5, prefix, size);
-	struct kmem_cache *made = kmem_cache_create(name, static_cast<unsigned int>(size),
-						    natural_align(size), flags, nullptr);
-	/* release, and acquire on failure and in cache_in(): who finds a cache finds it whole */
-	if (!made || slot.compare_exchange_strong(there, made, std::memory_order_acq_rel,
-						  std::memory_order_acquire))
-		return made;
-	kmem_cache_destroy(made);
-	return there;
-}
-
-[[gnu::always_inline]] inline struct kmem_cache *cache_in(std::atomic<struct kmem_cache *> &slot,
-							  const char *prefix, std::size_t size,
-							  slab_flags_t flags)
-{
-	/* pairs with make_cache() */
-	struct kmem_cache *s = slot.load(std::memory_order_acquire);
-
-	if (__builtin_expect(!s, 0) && !(s = make_cache(slot, prefix, size, flags)))
-		out_of_memory();
-	return s;
-}
-
-/*
- * The program's cache of allocator for objects of one size. It has no destructor, and is visible,
- * so that a program and its shared libraries have one.
- */
-template <std::size_t Size> struct __attribute__((__visibility__("default"))) shared_cache {
+template <std::size_t Size> struct __attribute__((__visibility__("hidden"))) shared_cache {
 	static inline std::atomic<struct kmem_cache *> slot{ nullptr };
 };
+
+/* For a slot that is empty. nullptr: there is none, and it could not be made. */
+[[gnu::visibility("hidden"), gnu::noinline, gnu::cold]] inline struct kmem_cache *
+find_cache(std::atomic<struct kmem_cache *> &slot, std::size_t size) noexcept
+{
+	struct kmem_cache *s = uslab_cache_of_size(size);
+
+	if (s)
+		slot.store(s, std::memory_order_release); /* who finds a cache finds it whole */
+	return s;
+}
 
 } // namespace detail
 
@@ -332,8 +311,8 @@ public:
 	{
 		if constexpr (has_cache())
 			if (__builtin_expect(n == 1, 1))
-				return static_cast<T *>(detail::not_null(kmem_cache_alloc(
-					detail::cache_in(slot(), "cpp", size(), 0), GFP_KERNEL)));
+				return static_cast<T *>(detail::not_null(
+					kmem_cache_alloc(cache_found(), GFP_KERNEL)));
 		if (n > max_size())
 			detail::out_of_memory();
 		return static_cast<T *>(detail::allocate_block(n * sizeof(T), alignof(T)));
@@ -344,8 +323,7 @@ public:
 	{
 		if constexpr (has_cache()) {
 			if (__builtin_expect(n == 1, 1)) {
-				/* relaxed: who gave us the object had found the cache */
-				kmem_cache_free(slot().load(std::memory_order_relaxed), p);
+				kmem_cache_free(cache_of_object(), p);
 				return;
 			}
 		}
@@ -361,9 +339,24 @@ private:
 	{
 		return size() <= KMALLOC_MAX_CACHE_SIZE && alignof(T) <= detail::max_align;
 	}
-	static std::atomic<struct kmem_cache *> &slot()
+	/* Throws. */
+	[[gnu::always_inline]] static struct kmem_cache *cache_found()
 	{
-		return detail::shared_cache<size()>::slot;
+		auto &slot = detail::shared_cache<size()>::slot;
+		/* pairs with find_cache() */
+		struct kmem_cache *s = slot.load(std::memory_order_acquire);
+
+		if (__builtin_expect(!s, 0) && !(s = detail::find_cache(slot, size())))
+			detail::out_of_memory();
+		return s;
+	}
+	/* Who allocated an object had found the cache, so relaxed; maybe in another library, so look. */
+	[[gnu::always_inline]] static struct kmem_cache *cache_of_object() noexcept
+	{
+		auto &slot = detail::shared_cache<size()>::slot;
+		struct kmem_cache *s = slot.load(std::memory_order_relaxed);
+
+		return __builtin_expect(!s, 0) ? detail::find_cache(slot, size()) : s;
 	}
 };
 
@@ -398,7 +391,8 @@ public:
 	explicit memory_resource(const char *name = "pmr", slab_flags_t flags = SLAB_NO_MERGE)
 		: cache_flags(flags)
 	{
-		std::snprintf(prefix, sizeof(prefix), "%s", name);
+		for (std::size_t i = 0; i < sizeof(prefix) - 1 && name[i]; i++)
+			prefix[i] = name[i];
 	}
 	memory_resource(const memory_resource &) = delete;
 	memory_resource &operator=(const memory_resource &) = delete;
@@ -416,15 +410,17 @@ protected:
 			detail::out_of_memory();
 		if (!has_cache(bytes, align))
 			return detail::allocate_block(bytes, align);
-		return detail::not_null(kmem_cache_alloc(
-			detail::cache_in(slot(bytes, align), prefix,
-					 detail::cache_size(bytes, align), cache_flags),
-			GFP_KERNEL));
+		/* pairs with make_cache() */
+		struct kmem_cache *s = slot(bytes, align).load(std::memory_order_acquire);
+
+		if (__builtin_expect(!s, 0) && !(s = make_cache(bytes, align)))
+			detail::out_of_memory();
+		return detail::not_null(kmem_cache_alloc(s, GFP_KERNEL));
 	}
 
 	void do_deallocate(void *p, std::size_t bytes, std::size_t align) override
 	{
-		if (has_cache(bytes, align)) /* see allocator::deallocate() */
+		if (has_cache(bytes, align)) /* relaxed: who allocated it had found the cache */
 			kmem_cache_free(slot(bytes, align).load(std::memory_order_relaxed), p);
 		else
 			kvfree(p);
@@ -445,7 +441,31 @@ private:
 		return slots[detail::cache_size(bytes, align) / ARCH_SLAB_MINALIGN - 1];
 	}
 
-	char prefix[USLAB_MAX_NAME - 4]; /* of the caches' names */
+	/*
+	 * "PREFIX-SIZE", into its slot. nullptr: it could not be made. Of two threads that make it
+	 * at once one keeps its own, and the other takes that.
+	 */
+	[[gnu::noinline, gnu::cold]] struct kmem_cache *make_cache(std::size_t bytes,
+								   std::size_t align) noexcept
+	{
+		const std::size_t size = detail::cache_size(bytes, align);
+		auto &where = slot(bytes, align);
+		char name[sizeof(prefix) + 20];
+		struct kmem_cache *there = nullptr;
+
+		std::snprintf(name, sizeof(name), "%s-%u", prefix, static_cast<unsigned int>(size));
+		struct kmem_cache *made = kmem_cache_create(name, static_cast<unsigned int>(size),
+							    detail::natural_align(size),
+							    cache_flags, nullptr);
+		/* who finds a cache finds it whole: pairs with itself and do_allocate() */
+		if (!made || where.compare_exchange_strong(there, made, std::memory_order_acq_rel,
+							   std::memory_order_acquire))
+			return made;
+		kmem_cache_destroy(made);
+		return there;
+	}
+
+	char prefix[USLAB_MAX_NAME - 4] = {}; /* of the caches' names: room for "-1024" */
 	slab_flags_t cache_flags;
 	std::atomic<struct kmem_cache *> slots[largest / ARCH_SLAB_MINALIGN] = {};
 };

@@ -55,6 +55,18 @@ extern "C" {
  */
 #define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
 
+/* Casts of macros: warnings of C's casts are for what a C++ program writes itself. */
+#ifdef __cplusplus
+#define USLAB_CAST(type, p) (static_cast<type>(p))
+/* Of any pointer, to constants as well. */
+#define USLAB_VOID(p) (const_cast<void *>(static_cast<const volatile void *>(p)))
+#define USLAB_ADDRESS(p) (reinterpret_cast<uintptr_t>(USLAB_VOID(p)))
+#else
+#define USLAB_CAST(type, p) ((type)(p))
+#define USLAB_VOID(p) ((void *)(p))
+#define USLAB_ADDRESS(p) ((uintptr_t)(p))
+#endif
+
 /*
  * Cache flags: values of Linux 6.1, include/linux/slab.h (NO_MERGE: of 6.5; NO_OBJ_EXT, which has
  * none in other kernels than its own: ours). What they do here:
@@ -106,8 +118,12 @@ typedef unsigned int slab_flags_t;
 #define USLAB_ACCOUNT_INLINE 0x80000000u
 
 /* Result of a request for zero bytes: not NULL, not to be touched, accepted by kfree. */
+#ifdef __cplusplus
+#define ZERO_SIZE_PTR (reinterpret_cast<void *>(16ul))
+#else
 #define ZERO_SIZE_PTR ((void *)16)
-#define ZERO_OR_NULL_PTR(p) ((uintptr_t)(p) <= (uintptr_t)ZERO_SIZE_PTR)
+#endif
+#define ZERO_OR_NULL_PTR(p) (USLAB_ADDRESS(p) <= 16)
 
 /* Sizes of kmalloc's caches, smallest and largest; beyond these a block is whole pages. */
 #define KMALLOC_SHIFT_LOW 3
@@ -232,7 +248,7 @@ USLAB_API struct kmem_cache *kmem_cache_create_usercopy(const char *name, unsign
 #define KMEM_CACHE_USERCOPY(type, flags, field)                                                   \
 	kmem_cache_create_usercopy(#type, sizeof(struct type), __alignof__(struct type), (flags), \
 				   offsetof(struct type, field),                                  \
-				   sizeof(((struct type *)0)->field), NULL)
+				   sizeof(USLAB_CAST(struct type *, NULL)->field), NULL)
 
 #define KMEM_CACHE(type, flags) \
 	kmem_cache_create(#type, sizeof(struct type), __alignof__(struct type), (flags), NULL)
@@ -664,6 +680,13 @@ USLAB_API size_t uslab_trim(void);
  * USLAB_CONF=kmalloc.partition=random they are of no caches, so that what is inlined misses.
  */
 USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
+
+/*
+ * The cache of uslab::allocator for objects of size bytes, "cpp-SIZE", which the first call makes;
+ * it is never destroyed. size: a multiple of ARCH_SLAB_MINALIGN, up to KMALLOC_MAX_CACHE_SIZE.
+ * NULL, with errno: it could not be made, and a line on stderr says why; EINVAL: another size.
+ */
+USLAB_API struct kmem_cache *uslab_cache_of_size(size_t size);
 
 #ifdef __cplusplus
 }

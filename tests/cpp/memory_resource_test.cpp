@@ -56,7 +56,7 @@ void test_sizes_and_alignments(void **)
 				void *p = resource.allocate(bytes, align);
 
 				assert_non_null(p);
-				assert_true(bytes == 0 || is_aligned(p, align));
+				assert_true(is_aligned(p, align));
 				fill = (fill + 1) % 251;
 				std::memset(p, fill, bytes);
 				blocks.push_back({ p, bytes, align, fill });
@@ -65,6 +65,26 @@ void test_sizes_and_alignments(void **)
 			for (std::size_t i = 0; i < b.bytes; i++)
 				assert_int_equal(static_cast<unsigned char *>(b.p)[i], b.fill);
 			resource.deallocate(b.p, b.bytes, b.align);
+		}
+	}
+	assert_int_equal(all.seen(), 0);
+}
+
+/* No bytes: a block like another one, whatever the alignment. */
+void test_no_bytes(void **)
+{
+	reports all;
+	{
+		uslab::memory_resource resource("none");
+		std::pmr::memory_resource *r = &resource;
+
+		for (std::size_t align = 1; align <= KMALLOC_MAX_SIZE; align *= 2) {
+			void *p = r->allocate(0, align), *q = r->allocate(0, align);
+
+			assert_true(is_aligned(p, align) && is_aligned(q, align));
+			assert_ptr_not_equal(p, q);
+			r->deallocate(p, 0, align);
+			r->deallocate(q, 0, align);
 		}
 	}
 	assert_int_equal(all.seen(), 0);
@@ -158,8 +178,9 @@ int main()
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_containers), cmocka_unit_test(test_sizes_and_alignments),
-		cmocka_unit_test(test_equality),   cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_left),	   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_no_bytes),   cmocka_unit_test(test_equality),
+		cmocka_unit_test(test_too_much),   cmocka_unit_test(test_left),
+		cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -57,7 +57,9 @@ int use_containers()
 	if (map.at(999) != -999 || list.size() != 1000 || list.back().y != 999)
 		return fail("allocator");
 #ifdef __cpp_lib_memory_resource
-	uslab::memory_resource resource("resource");
+	/* Longer than names may be: it is cut short, which is no warning. */
+	uslab::memory_resource resource(
+		"the resource of a program that has very many of them, each of which it names at length");
 	std::pmr::map<int, int> other(map.begin(), map.end(), &resource);
 
 	if (other.size() != map.size() || other.at(7) != -7)
