@@ -167,14 +167,14 @@ USLAB_API void uslab_alloc_tags_unregister(struct uslab_alloc_tags *tags);
 			    USLAB_CAT(uslab_n_, __COUNTER__), tag, s, flags, nr, p)
 #define USLAB_COUNTED_BULK1(of, to, n, tag, s, flags, nr, p) \
 	USLAB_COUNTED_MANY(of, to, n, tag, s, p, kmem_cache_alloc_bulk, flags, nr, to)
-#define USLAB_COUNTED_MANY(of, to, n, tag, s, p, function, ...)            \
-	__extension__({                                                    \
-		struct kmem_cache *of = (s);                               \
-		void **to = (p);                                           \
-		int n = (function)(of, __VA_ARGS__);                       \
-		if (mem_alloc_profiling_enabled() && n > 0)                \
-			uslab_alloc_tag_add_all((tag), of, (size_t)n, to); \
-		n;                                                         \
+#define USLAB_COUNTED_MANY(of, to, n, tag, s, p, function, ...)                        \
+	__extension__({                                                                \
+		struct kmem_cache *of = (s);                                           \
+		void **to = (p);                                                       \
+		int n = (function)(of, __VA_ARGS__);                                   \
+		if (mem_alloc_profiling_enabled() && n > 0)                            \
+			uslab_alloc_tag_add_all((tag), of, USLAB_CAST(size_t, n), to); \
+		n;                                                                     \
 	})
 
 /* The same of kmem_cache_alloc_array(). */

@@ -22,13 +22,13 @@
  * DEFINE_FREE - makes __free(name) for variables of a type
  * @free_it: a statement; _T is the value of the variable. It should do nothing for NULL
  */
-#define DEFINE_FREE(name, type, free_it)                             \
-	static inline void __free_##name(void *uslab_at)             \
-	{                                                            \
-		type _T;                                             \
-                                                                     \
-		__builtin_memcpy((void *)&_T, uslab_at, sizeof(_T)); \
-		free_it;                                             \
+#define DEFINE_FREE(name, type, free_it)                                 \
+	static inline void __free_##name(void *uslab_at)                 \
+	{                                                                \
+		type _T;                                                 \
+                                                                         \
+		__builtin_memcpy(USLAB_VOID(&_T), uslab_at, sizeof(_T)); \
+		free_it;                                                 \
 	}
 
 /* Unused otherwise: Clang would warn of a variable that nobody reads but its cleanup. */
@@ -45,7 +45,7 @@ USLAB_MUST_CHECK static inline void *uslab_take_pointer(void *at)
 }
 
 /* The value of the variable p, which becomes NULL: its memory is now somebody else's to free. */
-#define no_free_ptr(p) ((__typeof__(p))uslab_take_pointer((void *)&(p)))
+#define no_free_ptr(p) USLAB_CAST(__typeof__(p), uslab_take_pointer(USLAB_VOID(&(p))))
 
 /* Returns the value of p from the function that calls this; it is not freed. */
 #define return_ptr(p) return no_free_ptr(p)

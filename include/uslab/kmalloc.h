@@ -282,21 +282,24 @@ USLAB_INLINE bool kmem_cache_charge(void *object, gfp_t flags)
 #endif
 
 #define USLAB_OBJ(alloc, type, flags) \
-	((__typeof__(type) *)USLAB_BY_TYPE(alloc, type, sizeof(type), (flags)))
+	USLAB_CAST(__typeof__(type) *, USLAB_BY_TYPE(alloc, type, sizeof(type), (flags)))
 #define USLAB_OBJS(alloc, type, n, flags) \
-	((__typeof__(type) *)USLAB_BY_TYPE(alloc, type, uslab_product((n), sizeof(type)), (flags)))
-#define USLAB_FLEX(alloc, type, member, n, flags)                                         \
-	(__extension__({                                                                  \
-		size_t uslab_n = (n);                                                     \
-		__typeof__(type) *uslab_flex = (__typeof__(type) *)USLAB_BY_TYPE(         \
-			alloc, type,                                                      \
-			uslab_sum(sizeof(type),                                           \
-				  uslab_product(uslab_n, sizeof(uslab_flex->member[0]))), \
-			(flags));                                                         \
-                                                                                          \
-		if (uslab_flex)                                                           \
-			USLAB_SET_COUNTER(uslab_flex->member, uslab_n);                   \
-		uslab_flex;                                                               \
+	USLAB_CAST(__typeof__(type) *,    \
+		   USLAB_BY_TYPE(alloc, type, uslab_product((n), sizeof(type)), (flags)))
+#define USLAB_FLEX(alloc, type, member, n, flags)                                                 \
+	(__extension__({                                                                          \
+		size_t uslab_n = (n);                                                             \
+		__typeof__(type) *uslab_flex = USLAB_CAST(                                        \
+			__typeof__(type) *,                                                       \
+			USLAB_BY_TYPE(                                                            \
+				alloc, type,                                                      \
+				uslab_sum(sizeof(type),                                           \
+					  uslab_product(uslab_n, sizeof(uslab_flex->member[0]))), \
+				(flags)));                                                        \
+                                                                                                  \
+		if (uslab_flex)                                                                   \
+			USLAB_SET_COUNTER(uslab_flex->member, uslab_n);                           \
+		uslab_flex;                                                                       \
 	}))
 
 #ifndef __has_builtin

@@ -43,13 +43,14 @@
 #endif
 
 /* The site that this is. Clang's token of an unknown type is no constant. */
-#define USLAB_SITE_OF(type_token)                                                          \
-	(__extension__({                                                                   \
-		static struct uslab_kmalloc_site uslab_site = {                            \
-			uslab_kmalloc_no_row,                                              \
-			__builtin_constant_p(type_token) ? (unsigned long)(type_token) : 0 \
-		};                                                                         \
-		&uslab_site;                                                               \
+#define USLAB_SITE_OF(type_token)                                                             \
+	(__extension__({                                                                      \
+		static struct uslab_kmalloc_site uslab_site = {                               \
+			uslab_kmalloc_no_row, __builtin_constant_p(type_token)                \
+						      ? USLAB_CAST(unsigned long, type_token) \
+						      : 0                                     \
+		};                                                                            \
+		&uslab_site;                                                                  \
 	}))
 #define USLAB_SITE(...) USLAB_SITE_OF(USLAB_ALLOC_TOKEN(__VA_ARGS__))
 
@@ -58,6 +59,9 @@
 #endif
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push /* as in fastpath.h */
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 extern "C" {
 #endif
 
@@ -98,6 +102,7 @@ USLAB_INLINE void *uslab_kvmalloc_of(size_t size, gfp_t flags, struct uslab_kmal
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 
 /* ---- kmalloc ---- */

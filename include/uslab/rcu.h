@@ -104,13 +104,13 @@ USLAB_API void kvfree_call_rcu(struct rcu_head *head, void *ptr);
 #define kvfree_rcu_mightsleep(ptr) USLAB_RCU_NONE(ptr)
 
 #define USLAB_RCU_FORM(first, second, form, ...) form
-#define USLAB_RCU_HEAD(ptr, member)                                                       \
-	do {                                                                              \
-		__typeof__(ptr) uslab_rcu_ptr = (ptr);                                    \
-		if (uslab_rcu_ptr)                                                        \
-			kvfree_call_rcu(&uslab_rcu_ptr->member, (void *)(uslab_rcu_ptr)); \
+#define USLAB_RCU_HEAD(ptr, member)                                                         \
+	do {                                                                                \
+		__typeof__(ptr) uslab_rcu_ptr = (ptr);                                      \
+		if (uslab_rcu_ptr)                                                          \
+			kvfree_call_rcu(&uslab_rcu_ptr->member, USLAB_VOID(uslab_rcu_ptr)); \
 	} while (0)
-#define USLAB_RCU_NONE(ptr) kvfree_call_rcu(NULL, (void *)(ptr))
+#define USLAB_RCU_NONE(ptr) kvfree_call_rcu(NULL, USLAB_VOID(ptr))
 
 /**
  * kvfree_rcu_barrier - waits until all is free that kfree_rcu() was given before

@@ -117,7 +117,7 @@ USLAB_API int register_shrinker(struct shrinker *shrinker, const char *fmt, ...)
 USLAB_API void unregister_shrinker(struct shrinker *shrinker);
 
 /* Without a name too. */
-#define register_shrinker(...) (register_shrinker)(__VA_ARGS__, (const char *)0)
+#define register_shrinker(...) (register_shrinker)(__VA_ARGS__, USLAB_CAST(const char *, NULL))
 
 #ifdef __cplusplus
 }

@@ -64,8 +64,12 @@ echo "parts of <uslab/slab.h> alone: refused, ok"
 # is inlined there the compiler sees otherwise at another.
 cat >"$work/inlines.c" <<'TEXT'
 #include <uslab/cleanup.h>
+#include <uslab/rcu.h>
+#include <uslab/shrinker.h>
 
 struct point { double x, y; };
+struct node { struct rcu_head rcu; int n; };
+DEFINE_FREE(node, struct node *, if (_T) kfree(_T))
 struct line { size_t n; struct point points[1]; }; /* C++ has no [] */
 struct kmem_cache *points(void);
 struct kmem_cache *as_in_the_kernel(void);
@@ -78,6 +82,8 @@ int some(struct kmem_cache *s, size_t n, void **p);
 void *by_size(size_t n);
 void *by_user(kmem_buckets *b, size_t n);
 void give(struct kmem_cache *s, void *p);
+void later(struct node *p, const struct node *q);
+int by_macro(struct shrinker *shrinker);
 
 struct kmem_cache *points(void)
 {
@@ -189,6 +195,24 @@ void give(struct kmem_cache *s, void *p)
 {
 	kmem_cache_free(s, p);
 }
+
+void later(struct node *p, const struct node *q)
+{
+	if (p->n)
+		kfree_rcu(p, rcu);
+	else
+		kvfree_rcu_mightsleep(p);
+	if (ZERO_OR_NULL_PTR(q))
+		kfree(ZERO_SIZE_PTR);
+}
+
+int by_macro(struct shrinker *shrinker)
+{
+	struct node *p __free(node) = kzalloc_obj(*p);
+
+	kmem_cache_destroy(KMEM_CACHE_USERCOPY(node, 0, n));
+	return register_shrinker(shrinker) || !no_free_ptr(p);
+}
 TEXT
 strict="-Wall -Wextra -Wpedantic -Wredundant-decls -Wshadow -Wconversion -Wsign-conversion -Wundef"
 strict="$strict -Wcast-qual -Wcast-align -Wpointer-arith -Wwrite-strings -Wnull-dereference -Werror"
@@ -198,9 +222,11 @@ levels="0 g 1 2 3 s"
 quiet() {
 	for compiler in gcc clang; do
 		for language in c c++; do
+			casts=
+			[ $language = c ] || casts=-Wold-style-cast
 			for level in $levels; do
 				# shellcheck disable=SC2086
-				$compiler -x $language -O$level $strict "$@" "$include" -c "$work/inlines.c" \
+				$compiler -x $language -O$level $strict $casts "$@" "$include" -c "$work/inlines.c" \
 					-o "$work/inlines.o" ||
 					{ echo "$compiler -x $language -O$level $*: warns"; exit 1; }
 			done
