@@ -12,14 +12,16 @@ add_library(uslab_bench_mallocx SHARED bench/mallocx.c)
 set_target_properties(uslab_bench_mallocx PROPERTIES C_VISIBILITY_PRESET hidden)
 target_link_libraries(uslab_bench_mallocx PRIVATE uslab_flags)
 
-install(TARGETS uslab_bench_null LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
 foreach(worker uslab-bench-worker uslab-bench-kernel)
 	target_sources(${worker} PRIVATE tools/uslab/clock.c)
 	target_include_directories(${worker} PRIVATE tools/uslab)
 endforeach()
 
-install(TARGETS uslab-bench-worker uslab-bench-cache uslab-bench-kernel
-	RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
+if(USLAB_INSTALL)
+	install(TARGETS uslab_bench_null LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
+	install(TARGETS uslab-bench-worker uslab-bench-cache uslab-bench-kernel
+		RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
+endif()
 
 # Bulk calls beside DPDK's, only where that is, and not installed (scripts/bench-dpdk).
 find_package(PkgConfig QUIET)

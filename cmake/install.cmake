@@ -102,8 +102,12 @@ foreach(source IN LISTS man_sources)
 		endforeach()
 	endif()
 endforeach()
+set(man_target man)
+if(NOT PROJECT_IS_TOP_LEVEL)
+	set(man_target uslab_man) # the project around may have a "man" of its own
+endif()
 if(man_pages)
-	add_custom_target(man ALL DEPENDS ${man_pages})
+	add_custom_target(${man_target} ALL DEPENDS ${man_pages})
 endif()
 
 # All that is installed and nothing else: what `make install` builds. (`cmake --install` builds nothing;
@@ -111,7 +115,7 @@ endif()
 add_custom_target(uslab_install)
 foreach(target uslab uslab_static uslab_malloc uslab_rcu uslab_rcu_static uslab_command uslab_inspect
 		uslab_bench_null uslab-bench-worker
-		uslab-bench-cache uslab-bench-kernel man)
+		uslab-bench-cache uslab-bench-kernel ${man_target})
 	if(TARGET ${target})
 		add_dependencies(uslab_install ${target})
 	endif()
