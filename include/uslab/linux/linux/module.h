@@ -3,14 +3,16 @@
  * uslab/linux/linux/module.h - a module is a part of the program
  *
  * Its init function is called before main(), its exit function after it. Parameters keep the values
- * that their variables have. A kernel tree's own header, which makes nothing of all this, is
- * hidden.
+ * that their variables have. Messages and error numbers come with it, as in the kernel. A kernel
+ * tree's own header, which makes nothing of all this, is hidden.
  */
 #ifndef USLAB_LINUX_MODULE_H
 #define USLAB_LINUX_MODULE_H
 
+#include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/printk.h>
 #include <linux/uslab_initcall.h>
 
 /* Some programs have their own for some of these. */
