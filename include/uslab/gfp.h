@@ -2,12 +2,19 @@
 /*
  * uslab/gfp.h - allocation flags, with the kernel's names and values
  *
- * Values: Linux 6.1, include/linux/gfp_types.h. In user space three of them change behaviour:
- * __GFP_ZERO (clear the object), __GFP_THISNODE (no other node) and __GFP_NOWARN (no message when
- * out of memory). __GFP_RECLAIMABLE chooses the kmalloc cache, as in the kernel. __GFP_DMA,
- * __GFP_DMA32 and __GFP_HIGHMEM keep an object from being a guarded one, and failslab distinguishes
- * requests that may block from others. The rest is accepted and has no effect: an allocation never
- * sleeps for reclaim.
+ * Values: Linux 6.1, include/linux/gfp_types.h. What they do in user space:
+ *
+ *	__GFP_ZERO           the object is cleared
+ *	__GFP_THISNODE       no other node
+ *	__GFP_NOWARN         no message when out of memory
+ *	__GFP_ACCOUNT        charged to the thread's group, see <uslab/group.h>
+ *	__GFP_RECLAIMABLE    another kmalloc cache, as in the kernel
+ *	__GFP_DIRECT_RECLAIM shrinkers may be called; failslab leaves the request, as in the kernel
+ *	__GFP_NOFAIL         charged beyond the group's limit; failslab leaves it. The result may be
+ *	                     NULL all the same, when memory is out or another limit is met
+ *	__GFP_DMA, __GFP_DMA32, __GFP_HIGHMEM   the object is no guarded one
+ *
+ * The rest is accepted and has no effect: an allocation never sleeps for reclaim.
  */
 #ifndef USLAB_GFP_H
 #define USLAB_GFP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/manage.h - statistics of a cache, callbacks when memory is short, a cache as an arena;
- * include <uslab/slab.h> instead
+ * uslab/manage.h - statistics of a cache, callbacks when memory is short, a cache as an arena, and
+ * the caches of C++ containers; include <uslab/slab.h> instead
  *
  * The kernel has none of these; libumem and Solaris have the callbacks. Why they are as they are:
  * docs/adr/0047. None may be called by a signal handler.
@@ -63,6 +63,15 @@ USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_statistic
  * objects are. Nothing was freed then.
  */
 USLAB_API int kmem_cache_destroy_all_objects(struct kmem_cache *s);
+
+/* ---- for <uslab/cache.hpp> ---- */
+
+/*
+ * The cache of uslab::allocator for objects of size bytes, "cpp-SIZE", which the first call makes;
+ * it is never destroyed. size: a multiple of ARCH_SLAB_MINALIGN, up to KMALLOC_MAX_CACHE_SIZE.
+ * NULL, with errno: it could not be made, and a line on stderr says why; EINVAL: another size.
+ */
+USLAB_API struct kmem_cache *uslab_cache_of_size(size_t size);
 
 /*
  * ---- limits ----

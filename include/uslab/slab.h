@@ -681,13 +681,6 @@ USLAB_API size_t uslab_trim(void);
  */
 USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 
-/*
- * The cache of uslab::allocator for objects of size bytes, "cpp-SIZE", which the first call makes;
- * it is never destroyed. size: a multiple of ARCH_SLAB_MINALIGN, up to KMALLOC_MAX_CACHE_SIZE.
- * NULL, with errno: it could not be made, and a line on stderr says why; EINVAL: another size.
- */
-USLAB_API struct kmem_cache *uslab_cache_of_size(size_t size);
-
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: creating a cache makes the library ready; the others need a cache.
  * Locks:      none.
- * Flow:       called by buckets_api.c and programs; calls cache/.
+ * Flow:       called by buckets_api.c, cpp_api.c and programs; calls cache/.
  */
 #include <errno.h>
 

@@ -17,7 +17,7 @@
 
 static struct kmem_cache *caches[KMALLOC_MAX_CACHE_SIZE / ARCH_SLAB_MINALIGN];
 
-/* Aligned to the largest power of two that divides its size, so it serves all types of that size. */
+/* Aligned to the largest power of two that divides size, so it serves all types of that size. */
 static struct kmem_cache *make(size_t size)
 {
 	size_t align = size & (~size + 1);
