@@ -136,10 +136,20 @@ static int read_lines(struct trace_load *load, struct trace_reader *reader)
 	return ret;
 }
 
+/* There is nothing to go on with; a file that ends early is said, too, as it may be why. */
+static int no_events(struct trace_load *load, const char *cut)
+{
+	load->keep_going = false;
+	return wrong(load, load->lines ? load->lines : 1,
+		     "expected memory events (kmalloc, kmem_cache_alloc, kfree, kmem_cache_free), "
+		     "found none up to here%s%s",
+		     cut[0] ? "; " : "", cut);
+}
+
 int trace_load(struct trace_load *load)
 {
 	struct trace_reader *reader;
-	char text[256];
+	char text[256] = "";
 	int ret = trace_ops_init(&load->ops);
 
 	if (ret) {
@@ -149,18 +159,15 @@ int trace_load(struct trace_load *load)
 	reader = trace_read_open(load->path, text, sizeof(text));
 	if (reader) {
 		ret = read_lines(load, reader);
+		snprintf(text, sizeof(text), "%s", trace_read_error(reader));
 	} else {
 		snprintf(load->error, sizeof(load->error), "%.250s:%s", file_name(load), text);
 		ret = -EINVAL;
 	}
 	trace_read_close(reader);
 	trace_ops_finish(&load->ops);
-	if (!ret && !load->events) {
-		load->keep_going = false;
-		ret = wrong(load, load->lines ? load->lines : 1,
-			    "expected memory events (kmalloc, kmem_cache_alloc, kfree, "
-			    "kmem_cache_free), found none up to here");
-	}
+	if (!ret && !load->events)
+		ret = no_events(load, text);
 	if (ret)
 		trace_ops_destroy(&load->ops);
 	return ret;

@@ -197,13 +197,21 @@ static bool field_bytes_req(struct trace_text value, struct trace_event *event)
 	return single_token(value, &token) && parse_number(token, &event->bytes_req);
 }
 
-static bool field_number(struct trace_text value, struct trace_event *event)
+static bool field_bytes_alloc(struct trace_text value, struct trace_event *event)
 {
 	struct trace_text token;
-	uint64_t ignored;
 
-	(void)event;
-	return single_token(value, &token) && parse_number(token, &ignored);
+	return single_token(value, &token) && parse_number(token, &event->bytes_alloc);
+}
+
+/* Tracers that do not know the format print 0 or 1. */
+static bool field_accounted(struct trace_text value, struct trace_event *event)
+{
+	if (equals(value, "true") || equals(value, "1"))
+		event->accounted = TRACE_ACCOUNTED_YES;
+	else if (equals(value, "false") || equals(value, "0"))
+		event->accounted = TRACE_ACCOUNTED_NO;
+	return value.length > 0;
 }
 
 /*
@@ -283,10 +291,10 @@ static const struct {
 	[FIELD_CALL_SITE] = { "call_site", field_text, "a call site after 'call_site='" },
 	[FIELD_PTR] = { "ptr", field_ptr, "a pointer in hex after 'ptr='" },
 	[FIELD_BYTES_REQ] = { "bytes_req", field_bytes_req, "a number after 'bytes_req='" },
-	[FIELD_BYTES_ALLOC] = { "bytes_alloc", field_number, "a number after 'bytes_alloc='" },
+	[FIELD_BYTES_ALLOC] = { "bytes_alloc", field_bytes_alloc, "a number after 'bytes_alloc='" },
 	[FIELD_GFP_FLAGS] = { "gfp_flags", field_gfp, "flags joined by '|' after 'gfp_flags='" },
 	[FIELD_NODE] = { "node", field_text, "a node after 'node='" },
-	[FIELD_ACCOUNTED] = { "accounted", field_text, "true or false after 'accounted='" },
+	[FIELD_ACCOUNTED] = { "accounted", field_accounted, "true or false after 'accounted='" },
 	[FIELD_NAME] = { "name", field_name, "a cache's name after 'name='" },
 };
 
@@ -581,6 +589,16 @@ static bool is_lost(struct trace_text t, uint64_t *lost)
 	return is_lost;
 }
 
+/* "PERF_RECORD_LOST lost 34", behind a header or alone (perf script --show-lost-events). */
+static bool is_lost_record(struct trace_text t, uint64_t *lost)
+{
+	if (!starts_with(t, "PERF_RECORD_LOST"))
+		return false;
+	t = skip_spaces(skip(t, first_token(t).length));
+	return starts_with(t, "lost ") &&
+	       parse_digits(first_token(skip_spaces(skip(t, strlen("lost ")))), 10, lost);
+}
+
 /* "=> function" (tracefs) or "  ffffffff8782660d function+0x1 (file)" (perf). */
 static bool is_stack(struct trace_text line, struct trace_text t)
 {
@@ -605,6 +623,16 @@ static bool is_preamble(struct trace_text t)
 		return parse_digits(skip(t, strlen("version = ")), 10, &number);
 	return starts_with(t, "CPU ") && t.length > 9 &&
 	       !memcmp(t.start + t.length - 9, " is empty", 9);
+}
+
+/* The period that perf script -F +period prints before the event: "1 kmem:kmalloc:". */
+static struct trace_text skip_period(struct trace_text t)
+{
+	size_t digits = span(t, is_digit);
+
+	if (!digits || digits == t.length || !is_space(t.start[digits]))
+		return t;
+	return skip_spaces(skip(t, digits));
 }
 
 /* The event's name, without "kmem:"; *t moves behind its colon. length 0: no "name:". */
@@ -645,7 +673,7 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 		rest = skip_spaces(whole);
 		if (!rest.length || is_stack(whole, rest) || is_preamble(rest))
 			return TRACE_LINE_NOTHING;
-		if (is_lost(rest, &event->lost))
+		if (is_lost(rest, &event->lost) || is_lost_record(rest, &event->lost))
 			return TRACE_LINE_LOST;
 		return bad(error, line, rest,
 			   "an event of the kernel's: 'TASK-PID [CPU] TIME: EVENT: FIELDS'");
@@ -657,6 +685,9 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 		return bad(error, line, rest, "an event after the time");
 	if (equals(rest, "<stack trace>") || equals(rest, "<user stack trace>"))
 		return TRACE_LINE_NOTHING;
+	if (is_lost_record(rest, &event->lost))
+		return TRACE_LINE_LOST;
+	rest = skip_period(rest);
 	name = event_name(&rest);
 	for (int kind = 0; kind < TRACE_NR_KINDS; kind++) {
 		if (!equals(name, events[kind].name))

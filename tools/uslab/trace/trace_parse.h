@@ -6,7 +6,7 @@
  *
  *     TASK-PID [CPU] FLAGS TIME: EVENT: FIELDS            tracefs, trace-cmd
  *     TASK-PID (TGID) [CPU] FLAGS TIME: EVENT: FIELDS     tracefs with the record-tgid option
- *     TASK PID[/TID] [CPU] TIME: kmem:EVENT: FIELDS       perf script
+ *     TASK PID[/TID] [CPU] TIME: [PERIOD] kmem:EVENT: FIELDS    perf script
  *
  * FIELDS are key=value in any order, numbers in decimal or hex, after an optional "(function)".
  * No state, no allocation; nothing in the text is trusted.
@@ -49,13 +49,18 @@ enum trace_line {
 	TRACE_LINE_BAD	    /* *error is filled */
 };
 
+/* What "accounted=" says: of the flags of the call, or of those of its cache. Since 6.1. */
+enum trace_accounted { TRACE_ACCOUNTED_UNSAID, TRACE_ACCOUNTED_NO, TRACE_ACCOUNTED_YES };
+
 struct trace_event {
 	enum trace_kind kind;
 	unsigned int cpu;
-	uint64_t time;		/* ns: "655.182115" is seconds, a plain "123456" is ns already */
-	uint64_t ptr;		/* 0: the allocation failed, or kfree(NULL) */
-	uint64_t bytes_req;	/* allocations only */
-	unsigned int gfp;	/* <uslab/gfp.h>: only flags that change what an allocator does */
+	uint64_t time;	      /* ns: "655.182115" is seconds, a plain "123456" is ns already */
+	uint64_t ptr;	      /* 0: the allocation failed, or kfree(NULL) */
+	uint64_t bytes_req;   /* allocations only */
+	uint64_t bytes_alloc; /* the same; 0: not said */
+	unsigned int gfp;     /* <uslab/gfp.h>: only flags that change what an allocator does */
+	enum trace_accounted accounted;
 	uint64_t lost;		/* TRACE_LINE_LOST: how many; 0: the tracer does not know */
 	struct trace_text name; /* of the cache; length 0 where the kernel does not say it */
 };

@@ -71,6 +71,8 @@ static void tracefs(void **state)
 	assert_int_equal(event.cpu, 1);
 	assert_true(event.ptr == 0xffff888115db4500);
 	assert_int_equal(event.bytes_req, 5840);
+	assert_int_equal(event.bytes_alloc, 5888);
+	assert_int_equal(event.accounted, TRACE_ACCOUNTED_YES);
 	assert_int_equal(event.gfp, __GFP_ZERO);
 	assert_name("task_struct");
 
@@ -301,6 +303,56 @@ static void lost_events(void **state)
 	assert_int_equal(event.lost, 204600);
 	assert_bad("CPU:7 [204600 EVENTS]", 1, "an event of the kernel's");
 	assert_bad("CPU:7 [LOST x EVENTS]", 1, "an event of the kernel's");
+	/* perf script --show-lost-events */
+	assert_int_equal(parse("perf  1234 [001]   123.456789: PERF_RECORD_LOST lost 34"),
+			 TRACE_LINE_LOST);
+	assert_int_equal(event.lost, 34);
+	assert_int_equal(parse("PERF_RECORD_LOST_SAMPLES lost 7"), TRACE_LINE_LOST);
+	assert_int_equal(event.lost, 7);
+	assert_int_equal(parse("x 1 [001] 1.000000: PERF_RECORD_LOST lost x"), TRACE_LINE_OTHER);
+	assert_int_equal(parse("x 1 [001] 1.000000: PERF_RECORD_EXIT(1:1):(1:1)"),
+			 TRACE_LINE_OTHER);
+}
+
+/* perf script -F +period */
+static void periods(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		parse("cc1  77/78 [003]   9.000001:          1 kmem:kmalloc: " ALLOC_FIELDS),
+		TRACE_LINE_EVENT);
+	assert_int_equal(event.kind, TRACE_KMALLOC);
+	assert_int_equal(event.cpu, 3);
+	assert_int_equal(event.bytes_req, 5840);
+	assert_int_equal(parse("cc1  77 [003]   9.000001:     250000 cycles: ffffffff81 f+0x1"),
+			 TRACE_LINE_OTHER);
+	assert_int_equal(parse("cc1  77 [003]   9.000001:          1"), TRACE_LINE_OTHER);
+}
+
+/* Kernels before 6.1 do not say it. */
+static void accounted(void **state)
+{
+	static const struct {
+		const char *text;
+		enum trace_accounted accounted;
+	} v[] = { { " accounted=true", TRACE_ACCOUNTED_YES },
+		  { " accounted=false", TRACE_ACCOUNTED_NO },
+		  { " accounted=1", TRACE_ACCOUNTED_YES },
+		  { " accounted=0", TRACE_ACCOUNTED_NO },
+		  { " accounted=maybe", TRACE_ACCOUNTED_UNSAID },
+		  { "", TRACE_ACCOUNTED_UNSAID } };
+	char line[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		snprintf(line, sizeof(line),
+			 TRACEFS "kmalloc: call_site=f ptr=1 bytes_req=8 bytes_alloc=16 "
+				 "gfp_flags=GFP_KERNEL%s",
+			 v[i].text);
+		assert_int_equal(parse(line), TRACE_LINE_EVENT);
+		assert_int_equal(event.accounted, v[i].accounted);
+		assert_int_equal(event.bytes_alloc, 16);
+	}
 }
 
 static void lines_that_are_wrong(void **state)
@@ -415,6 +467,8 @@ int main(void)
 		cmocka_unit_test(forged_events),
 		cmocka_unit_test(lines_that_are_no_events),
 		cmocka_unit_test(lost_events),
+		cmocka_unit_test(periods),
+		cmocka_unit_test(accounted),
 		cmocka_unit_test(lines_that_are_wrong),
 		cmocka_unit_test(cut_lines),
 		cmocka_unit_test(binary_text),
