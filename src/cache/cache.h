@@ -8,8 +8,8 @@
  *             each further name once. Checked by cache_check_all().
  * Locks:      cache_lock (RANK_CACHE) guards list, refcounts, names, aliases and numbers. Alloc and
  *             free take no lock of this floor.
- * Flow:       called by api/, cache/, malloc/ and inspect/snapshot.c; the only struct that has both
- *             a front and an engine.
+ * Flow:       called by api/, cache/, malloc/, inspect/classes.c, inspect/names.c and
+ *             inspect/snapshot.c; the only struct that has both a front and an engine.
  */
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
@@ -476,6 +476,8 @@ extern const struct engine_ops *const cache_engines[CACHE_NR_ENGINES];
 const struct engine_ops *cache_engine_by_name(const char *name);
 /* By name, or "historical" (the engine's own in the kernel), or "default". NULL: no such front. */
 const struct front_ops *cache_front_by_name(const char *name);
+/* cpuslab, also below sheaves, needs slabs that a CPU can own. */
+bool cache_go_together(const struct engine_ops *engine, const struct front_ops *front);
 
 /* ---- options.c: one pair of USLAB_CONF; false: refused, and nothing changed ---- */
 bool cache_set_option(const char *key, const char *value, void *arg);

@@ -12,6 +12,7 @@
  */
 #include "../../tools/uslab/trace/trace_ops.c"
 #include "../../tools/uslab/trace/trace_parse.c"
+#include "../../tools/uslab/trace/trace_slot.c"
 
 #define LINE_SIZE 1024u
 #define DEFAULT_ROUNDS 200000ul
@@ -31,6 +32,9 @@ static const char *const seeds[] = {
 	"ptr=  (null) bytes_req=6 bytes_alloc=32 gfp_flags=GFP_KERNEL|GFP_ZERO node=-1",
 	"CPU:1 [LOST 123 EVENTS]",
 	"CPU:7 [204600 EVENTS DROPPED]",
+	"            perf  1234 [001]   123.456789: PERF_RECORD_LOST lost 34",
+	"             cc1    77 [003]     9.000001:          1 kmem:kmalloc: call_site=f ptr=0x1000 "
+	"bytes_req=8 bytes_alloc=8 gfp_flags=GFP_KERNEL|__GFP_ACCOUNT accounted=true",
 	"\tffffffff8782660d kmem_cache_alloc+0xfd ([kernel.kallsyms])",
 	" => __kmalloc_node",
 	"# tracer: nop",

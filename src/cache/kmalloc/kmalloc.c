@@ -7,9 +7,9 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index has a
  *             cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by kfree_bulk.c, nolock.c, rows.c, cache.h, cache/grace/check.c and api/;
- *             calls alloc.c, free.c, heap.c, rows.c, watch.c, debug/pages/pages.c for more than two
- *             pages.
+ * Flow:       called by kfree_bulk.c, nolock.c, rows.c, cache.h, cache/grace/check.c,
+ *             inspect/classes.c and api/; calls alloc.c, free.c, heap.c, rows.c, watch.c,
+ *             debug/pages/pages.c for more than two pages.
  *
  * Types: normal and reclaimable, and for what is charged to groups a row of rows.c. The kernel's
  * DMA type exists only with such a zone, which user space has not.

@@ -39,7 +39,7 @@ struct round {
 	unsigned int number; /* from 1 */
 };
 
-/* How many of the library's caches serve those of the trace. */
+/* How many of the library's caches serve those of the trace; NULL: its kmalloc() does. */
 static uint32_t count_distinct(const struct stage *s)
 {
 	uint32_t distinct = 0;
@@ -49,7 +49,7 @@ static uint32_t count_distinct(const struct stage *s)
 
 		while (s->caches[j] != s->caches[i])
 			j++;
-		distinct += j == i;
+		distinct += j == i && s->caches[i];
 	}
 	return distinct;
 }

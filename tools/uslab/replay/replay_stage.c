@@ -5,8 +5,9 @@
  * Invariants: objects[] has exactly the objects that are alive after the operations so far.
  * Locks:      none: one thread, which may act for several CPUs.
  * Flow:       called by replay_run.c, replay_report.c, cmd_replay.c and compare/; calls
- *             inspect/act.c, trace/trace_thin.c and the public API. In: struct trace_ops; out:
- *             calls of kmalloc() and kmem_cache_alloc() with their times.
+ *             inspect/act.c, inspect/classes.c, trace/trace_slot.c, trace/trace_thin.c and the
+ *             public API. In: struct trace_ops; out: calls of kmalloc() and kmem_cache_alloc() with
+ *             their times.
  *
  * Which class an object has is known from the operation that made it and stored nowhere else.
  * stage_walk() therefore goes through the operations backwards: the first allocation in a slot that
@@ -14,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "replay/replay_stage.h"
+#include "trace/trace_slot.h"
 #include "trace/trace_thin.h"
 
 #include <errno.h>
@@ -24,6 +26,7 @@
 
 #define TOUCH_LINE 64u
 #define TOUCH_BYTE 0xa5
+#define PAGE 4096u
 
 unsigned int stage_copies(const struct trace_ops *trace, unsigned int cpus)
 {
@@ -73,22 +76,94 @@ void stage_exit(struct stage *s)
 	s->parts = NULL;
 }
 
+/* ---- caches ---- */
+
 /* Kernels since 6.18 ask for sheaves of so many objects, 0: for none (uslab's spec, 10.4). */
 static unsigned int asked_by_kernel(const char *name)
 {
 	return !strcmp(name, "maple_node") || !strcmp(name, "vm_area_struct") ? 32 : 0;
 }
 
+/* Has SLUB keep its pointer behind the object. What the kernel's constructor does is not known. */
+static void constructor(void *object)
+{
+	(void)object;
+}
+
+/*
+ * As the kernel's: with the same slot, and merged as there. A name in a trace is that of a cache
+ * after merging, so caches with names stay apart.
+ */
+static struct kmem_cache *create_cache(const struct stage *s, const struct trace_cache *c)
+{
+	struct trace_slot slot = trace_slot_of(c->size, c->slot);
+	struct kmem_cache_args args = { .engine = s->engine,
+					.front = s->front,
+					.align = slot.align,
+					.ctor = slot.outside ? constructor : NULL,
+					.sheaf_capacity = asked_by_kernel(c->name) };
+	slab_flags_t flags = (c->named ? SLAB_NO_MERGE : 0) | (c->accounted ? SLAB_ACCOUNT : 0);
+
+	return kmem_cache_create_args(c->name, c->size, &args, flags);
+}
+
+/* Bytes of the objects of the cache that serves that one of kmalloc's. */
+static uint32_t kmalloc_cache_size(const struct stage *s, const struct trace_cache *c)
+{
+	return c->size > s->classes.min ? c->size : s->classes.min;
+}
+
+/* An earlier one of that kind which serves the size as well. NULL: there is none. */
+static struct kmem_cache *find_kmalloc_cache(const struct stage *s, uint32_t number)
+{
+	const struct trace_cache *caches = s->trace->caches;
+
+	for (uint32_t i = 0; i < number; i++)
+		if (caches[i].kmalloc == caches[number].kmalloc &&
+		    kmalloc_cache_size(s, &caches[i]) == kmalloc_cache_size(s, &caches[number]))
+			return s->caches[i];
+	return NULL;
+}
+
+/* As kmalloc()'s own (spec 5.6), whose engine and front it has. */
+static struct kmem_cache *create_kmalloc_cache(const struct stage *s, const struct trace_cache *c)
+{
+	uint32_t size = kmalloc_cache_size(s, c);
+	struct kmem_cache_args args = { .align = size & (size - 1) ? 0 : size };
+	slab_flags_t flags = s->classes.flags | SLAB_NO_MERGE | (c->accounted ? SLAB_ACCOUNT : 0);
+	char name[TRACE_CACHE_NAME];
+
+	if (args.align > PAGE)
+		args.align = PAGE;
+	trace_kmalloc_name(name, c->kmalloc, size);
+	return kmem_cache_create_args(name, size, &args, flags);
+}
+
+/* Cache number i of the trace. False: there was no memory. */
+static bool make_cache(struct stage *s, uint32_t i)
+{
+	const struct trace_cache *c = &s->trace->caches[i];
+
+	if (c->kmalloc == TRACE_KMALLOC_NONE) {
+		s->caches[i] = create_cache(s, c);
+	} else if (s->classes.heap) {
+		return true;
+	} else {
+		s->caches[i] = find_kmalloc_cache(s, i);
+		if (!s->caches[i])
+			s->caches[i] = create_kmalloc_cache(s, c);
+	}
+	return s->caches[i] != NULL;
+}
+
 int stage_create_caches(struct stage *s, char *error, size_t size)
 {
-	struct kmem_cache_args args = { .engine = s->engine, .front = s->front };
-
+	kmalloc_size_roundup(1); /* makes the library ready */
+	classes_look(&s->classes);
 	for (uint32_t i = 0; i < s->trace->nr_caches; i++) {
 		const struct trace_cache *c = &s->trace->caches[i];
 
-		args.sheaf_capacity = asked_by_kernel(c->name);
-		s->caches[i] = kmem_cache_create_args(c->name, c->size, &args, 0);
-		if (s->caches[i])
+		if (make_cache(s, i))
 			continue;
 		snprintf(error, size, "cannot create cache '%s' of %u bytes: %s", c->name, c->size,
 			 strerror(errno));
@@ -97,14 +172,24 @@ int stage_create_caches(struct stage *s, char *error, size_t size)
 	return 0;
 }
 
+/* Does an earlier cache of the trace have the same one, which is destroyed once? */
+static bool is_shared_kmalloc(const struct stage *s, uint32_t i)
+{
+	return s->trace->caches[i].kmalloc != TRACE_KMALLOC_NONE && s->caches[i] &&
+	       find_kmalloc_cache(s, i) == s->caches[i];
+}
+
 void stage_destroy_caches(struct stage *s)
 {
-	for (uint32_t i = 0; i < s->trace->nr_caches; i++) {
-		kmem_cache_destroy(s->caches[i]);
+	for (uint32_t i = s->trace->nr_caches; i--;) {
+		if (!is_shared_kmalloc(s, i))
+			kmem_cache_destroy(s->caches[i]);
 		s->caches[i] = NULL;
 	}
 	uslab_trim();
 }
+
+/* ---- operations ---- */
 
 unsigned int stage_part(struct stage *s, const struct trace_op *op)
 {

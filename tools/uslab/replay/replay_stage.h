@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "inspect/act.h"
+#include "inspect/classes.h"
 #include "trace/trace_ops.h"
 
 #include <uslab/slab.h>
@@ -39,8 +40,9 @@ struct stage {
 
 	/* private */
 	struct act_topology topology;
+	struct classes classes;	    /* of kmalloc() */
 	unsigned int acting;	    /* for that CPU; topology.cpus: for none so far */
-	struct kmem_cache **caches; /* by trace_class.cache */
+	struct kmem_cache **caches; /* by trace_class.cache; NULL: kmalloc() has a heap */
 	void **objects;		    /* by copy, slot; NULL: not alive */
 	uint16_t *parts;	    /* split: the copy that has the object, by slot */
 	uint64_t nr_objects;	    /* split: allocated so far */
@@ -94,6 +96,12 @@ static inline void **stage_object(const struct stage *s, const struct trace_op *
 /* The copy that performs the next operation of a trace that is split; called for each in turn. */
 unsigned int stage_part(struct stage *s, const struct trace_op *op);
 
+/* The cache that a class comes from; NULL: from kmalloc(). */
+static inline struct kmem_cache *stage_cache(const struct stage *s, const struct trace_class *class)
+{
+	return class->cache == TRACE_NO_CACHE ? NULL : s->caches[class->cache];
+}
+
 /* To be called before the operation. */
 static inline void stage_act(struct stage *s, const struct trace_op *op, unsigned int copy)
 {
@@ -116,16 +124,15 @@ static inline void *stage_timed_alloc(const struct stage *s, const struct trace_
 				      uint64_t *ticks)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | class->gfp; /* we count failures */
+	struct kmem_cache *cache = stage_cache(s, class);
 	uint64_t start, end;
 	void *p;
 
-	if (class->cache == TRACE_NO_CACHE) {
+	if (!cache) {
 		start = clock_start();
 		p = kmalloc(class->size, gfp);
 		end = clock_end();
 	} else {
-		struct kmem_cache *cache = s->caches[class->cache];
-
 		start = clock_start();
 		p = kmem_cache_alloc(cache, gfp);
 		end = clock_end();
@@ -138,15 +145,14 @@ static inline void *stage_timed_alloc(const struct stage *s, const struct trace_
 static inline void stage_timed_free(const struct stage *s, const struct trace_class *class,
 				    void *object, uint64_t *ticks)
 {
+	struct kmem_cache *cache = stage_cache(s, class);
 	uint64_t start, end;
 
-	if (class->cache == TRACE_NO_CACHE) {
+	if (!cache) {
 		start = clock_start();
 		kfree(object);
 		end = clock_end();
 	} else {
-		struct kmem_cache *cache = s->caches[class->cache];
-
 		start = clock_start();
 		kmem_cache_free(cache, object);
 		end = clock_end();
@@ -158,17 +164,19 @@ static inline void stage_timed_free(const struct stage *s, const struct trace_cl
 static inline void *stage_alloc(const struct stage *s, const struct trace_class *class)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | class->gfp;
+	struct kmem_cache *cache = stage_cache(s, class);
 
-	return class->cache == TRACE_NO_CACHE ? kmalloc(class->size, gfp)
-					      : kmem_cache_alloc(s->caches[class->cache], gfp);
+	return cache ? kmem_cache_alloc(cache, gfp) : kmalloc(class->size, gfp);
 }
 
 static inline void stage_free(const struct stage *s, const struct trace_class *class, void *object)
 {
-	if (class->cache == TRACE_NO_CACHE)
-		kfree(object);
+	struct kmem_cache *cache = stage_cache(s, class);
+
+	if (cache)
+		kmem_cache_free(cache, object);
 	else
-		kmem_cache_free(s->caches[class->cache], object);
+		kfree(object);
 }
 
 #endif /* TOOLS_REPLAY_STAGE_H */

@@ -4,9 +4,9 @@
  *
  * Invariants: a slot has at most one live object; each free has the class of the allocation before
  *             it.
- * Flow:       called by trace_load.c for each event, and by trace_thin.c, compare/ and
- *             replay/cmd_replay.c when the list is finished; calls trace_parse.c. In: struct
- *             trace_event; out: struct trace_ops.
+ * Flow:       called by trace_load.c for each event, and by trace_thin.c, compare/ and replay/ when
+ *             the list is finished; calls trace_parse.c and trace_slot.c. In: struct trace_event;
+ *             out: struct trace_ops.
  *
  * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
  * table grows with the live objects, not with the trace. Classes and caches are interned in two
@@ -14,6 +14,7 @@
  */
 #include "inspect/mix.h"
 #include "trace/trace_ops.h"
+#include "trace/trace_slot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,39 +162,81 @@ static void slot_put(struct trace_ops *t, uint32_t slot)
 
 /* ---- caches and classes ---- */
 
-static uint32_t *cache_chain(struct trace_index *index, const char *name, uint32_t size)
-{
-	uint64_t hash = mix(index, size);
+#define WORD 8u
 
-	for (const char *c = name; *c; c++)
-		hash = mix(index, hash ^ (unsigned char)*c);
+static uint32_t words_of(uint32_t size)
+{
+	return (size + WORD - 1) / WORD;
+}
+
+static uint32_t *cache_chain(struct trace_index *index, const struct trace_cache *c)
+{
+	uint64_t hash = mix(index, words_of(c->size) ^ (uint64_t)c->slot << 32);
+
+	for (const char *name = c->name; *name; name++)
+		hash = mix(index, hash ^ (unsigned char)*name);
 	return &index->cache_chain[hash & (NR_CHAINS - 1)];
 }
 
-/* Kernels before 6.1 do not say which cache: one cache per size is what merging made of them. */
-static void cache_name(char *buf, const struct trace_event *event)
+static bool is_same_cache(const struct trace_cache *a, const struct trace_cache *b)
 {
-	if (event->name.length)
-		trace_copy_text(buf, TRACE_CACHE_NAME, event->name);
+	if (words_of(a->size) != words_of(b->size) || a->slot != b->slot ||
+	    a->kmalloc != b->kmalloc || a->named != b->named || strcmp(a->name, b->name))
+		return false;
+	return a->named || a->accounted == b->accounted;
+}
+
+/*
+ * Kernels that do not say which cache: one for each size and slot is what merging makes of them,
+ * and accounted ones do not merge with others.
+ */
+static void make_name(struct trace_cache *c)
+{
+	if (!c->slot || c->slot == words_of(c->size) * WORD)
+		snprintf(c->name, sizeof(c->name), "kmem_cache-%u", c->size);
 	else
-		snprintf(buf, TRACE_CACHE_NAME, "kmem_cache-%u", (unsigned int)event->bytes_req);
+		snprintf(c->name, sizeof(c->name), "kmem_cache-%u-%u", c->size, c->slot);
+}
+
+/* With the flag in the call an object is accounted, whatever its cache is. */
+static bool has_accounted_cache(const struct trace_event *event)
+{
+	return event->accounted == TRACE_ACCOUNTED_YES && !(event->gfp & __GFP_ACCOUNT);
+}
+
+/* All of the name is set: it is handed to other processes as it is. */
+static struct trace_cache cache_of_event(const struct trace_event *event)
+{
+	struct trace_cache c = { .named = event->name.length > 0,
+				 .accounted = has_accounted_cache(event),
+				 .size = (uint32_t)event->bytes_req,
+				 .slot = UINT32_MAX };
+
+	if (event->bytes_alloc < c.slot)
+		c.slot = (uint32_t)event->bytes_alloc;
+	if (c.named)
+		trace_copy_text(c.name, sizeof(c.name), event->name);
+	else
+		make_name(&c);
+	return c;
 }
 
 /* 0, -ENOMEM, -E2BIG. */
-static int cache_intern(struct trace_ops *t, const struct trace_event *event, uint32_t *cache)
+static int cache_intern(struct trace_ops *t, const struct trace_cache *wanted, uint32_t *cache)
 {
-	uint32_t size = (uint32_t)event->bytes_req;
-	char name[TRACE_CACHE_NAME] = ""; /* all of it: it is handed to other processes as it is */
-	uint32_t *chain;
+	uint32_t *chain = cache_chain(t->index, wanted);
 	int ret;
 
-	cache_name(name, event);
-	chain = cache_chain(t->index, name, size);
 	for (uint32_t i = *chain; i; i = t->caches[i - 1].next) {
-		if (t->caches[i - 1].size == size && !strcmp(t->caches[i - 1].name, name)) {
-			*cache = i - 1;
-			return 0;
-		}
+		struct trace_cache *c = &t->caches[i - 1];
+
+		if (!is_same_cache(c, wanted))
+			continue;
+		c->accounted |= wanted->accounted;
+		if (c->size < wanted->size)
+			c->size = wanted->size;
+		*cache = i - 1;
+		return 0;
 	}
 	if (t->nr_caches == TRACE_MAX_CLASSES)
 		return -E2BIG;
@@ -201,12 +244,92 @@ static int cache_intern(struct trace_ops *t, const struct trace_event *event, ui
 	if (ret)
 		return ret;
 	*cache = t->nr_caches++;
-	t->caches[*cache] = (struct trace_cache){ .size = size,
-						  .named = event->name.length > 0,
-						  .next = *chain };
-	memcpy(t->caches[*cache].name, name, sizeof(name));
+	t->caches[*cache] = *wanted;
+	t->caches[*cache].next = *chain;
 	*chain = t->nr_caches;
 	return 0;
+}
+
+uint32_t trace_ops_unknown_slots(const struct trace_ops *t)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < t->nr_caches; i++)
+		nr += trace_slot_of(t->caches[i].size, t->caches[i].slot).unknown;
+	return nr;
+}
+
+/* ---- kinds of kmalloc ---- */
+
+void trace_kmalloc_name(char name[TRACE_CACHE_NAME], enum trace_kmalloc kmalloc, uint32_t size)
+{
+	const char *prefix = kmalloc == TRACE_KMALLOC_CG ? "kmalloc-cg" : "dma-kmalloc";
+
+	if (size < 1024)
+		snprintf(name, TRACE_CACHE_NAME, "%s-%u", prefix, size);
+	else
+		snprintf(name, TRACE_CACHE_NAME, "%s-%uk", prefix, size / 1024);
+}
+
+/*
+ * The kernel's order: DMA, reclaimable, accounted. Only kernels that say whether an object is
+ * accounted are known to have caches for those.
+ */
+static enum trace_kmalloc kmalloc_kind(const struct trace_event *event)
+{
+	if (event->bytes_req > KMALLOC_MAX_CACHE_SIZE)
+		return TRACE_KMALLOC_NONE;
+	if (event->gfp & __GFP_DMA)
+		return TRACE_KMALLOC_DMA;
+	if (!(event->gfp & __GFP_RECLAIMABLE) && event->accounted == TRACE_ACCOUNTED_YES)
+		return TRACE_KMALLOC_CG;
+	return TRACE_KMALLOC_NONE;
+}
+
+/* Bytes of the smallest kmalloc cache for an object. */
+static uint32_t kmalloc_size(uint64_t size)
+{
+	unsigned int index = uslab_kmalloc_index(size);
+
+	if (index == 1)
+		return 96;
+	return index == 2 ? 192 : 1u << index;
+}
+
+/* The cache of a kind for an object. What the kernel's had as slots is not looked at. */
+static struct trace_cache kmalloc_of_event(const struct trace_event *event,
+					   enum trace_kmalloc kmalloc)
+{
+	struct trace_cache c = { .named = true,
+				 .accounted = kmalloc == TRACE_KMALLOC_CG,
+				 .kmalloc = kmalloc,
+				 .size = kmalloc_size(event->bytes_req) };
+
+	trace_kmalloc_name(c.name, kmalloc, c.size);
+	return c;
+}
+
+/* ---- classes ---- */
+
+/* Where an object comes from, and which flags its call has besides. 0, -ENOMEM, -E2BIG. */
+static int choose_cache(struct trace_ops *t, const struct trace_event *event,
+			struct trace_class *class)
+{
+	struct trace_cache cache;
+	enum trace_kmalloc kmalloc;
+
+	if (!trace_kind_is_kmalloc(event->kind)) {
+		cache = cache_of_event(event);
+	} else {
+		kmalloc = kmalloc_kind(event);
+		class->gfp &= ~__GFP_ACCOUNT;
+		if (kmalloc == TRACE_KMALLOC_NONE)
+			return 0;
+		cache = kmalloc_of_event(event, kmalloc);
+	}
+	/* Which memory a cache takes was decided at its creation. */
+	class->gfp &= __GFP_ZERO;
+	return cache_intern(t, &cache, &class->cache);
 }
 
 /* The class of an allocation. 0, -ENOMEM, -E2BIG. */
@@ -216,15 +339,10 @@ static int class_intern(struct trace_ops *t, const struct trace_event *event, ui
 				      .size = (uint32_t)event->bytes_req,
 				      .gfp = event->gfp };
 	uint32_t *chain;
-	int ret;
+	int ret = choose_cache(t, event, &wanted);
 
-	if (!trace_kind_is_kmalloc(event->kind)) {
-		ret = cache_intern(t, event, &wanted.cache);
-		if (ret)
-			return ret;
-		/* Which memory a cache takes was decided at its creation. */
-		wanted.gfp &= __GFP_ZERO;
-	}
+	if (ret)
+		return ret;
 	chain = &t->index->class_chain[mix(t->index, mix(t->index, wanted.cache) ^
 							     (uint64_t)wanted.size << 32 ^
 							     wanted.gfp) &
@@ -321,6 +439,12 @@ static int add_free(struct trace_ops *t, struct pointer *entry, enum trace_op_ki
 	return 0;
 }
 
+static bool is_kmalloc_class(const struct trace_ops *t, const struct trace_class *class)
+{
+	return class->cache == TRACE_NO_CACHE ||
+	       t->caches[class->cache].kmalloc != TRACE_KMALLOC_NONE;
+}
+
 /* Does the free say what the allocation said? */
 static bool same_cache(const struct trace_ops *t, const struct pointer *entry,
 		       const struct trace_event *event)
@@ -330,7 +454,7 @@ static bool same_cache(const struct trace_ops *t, const struct pointer *entry,
 
 	if (trace_kind_is_kmalloc(event->kind)) /* kfree() may be given any object */
 		return true;
-	if (class->cache == TRACE_NO_CACHE)
+	if (is_kmalloc_class(t, class))
 		return false;
 	if (!event->name.length || !t->caches[class->cache].named)
 		return true;
@@ -355,7 +479,7 @@ static int on_free(struct trace_ops *t, const struct trace_event *event)
 	if (!same_cache(t, entry, event))
 		t->counts.other_cache_frees++;
 	by_kfree = trace_kind_is_kmalloc(event->kind) ||
-		   t->classes[t->index->slots[entry->slot]].cache == TRACE_NO_CACHE;
+		   is_kmalloc_class(t, &t->classes[t->index->slots[entry->slot]]);
 	return add_free(t, entry, by_kfree ? TRACE_OP_KFREE : TRACE_OP_FREE, event);
 }
 

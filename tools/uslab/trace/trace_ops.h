@@ -43,16 +43,34 @@ struct trace_op {
 
 /* What is allocated: size and flags, from one of the caches or by kmalloc. */
 struct trace_class {
-	uint32_t cache; /* index of trace_ops.caches, or TRACE_NO_CACHE: kmalloc */
+	uint32_t cache; /* index of trace_ops.caches, or TRACE_NO_CACHE: normal kmalloc caches */
 	uint32_t size;	/* bytes requested */
 	uint32_t gfp;	/* as struct trace_event */
 	uint32_t next;	/* of the same hash, index + 1; 0: none */
 };
 
+/* Kinds of kmalloc caches beside the normal and the reclaimable ones. */
+enum trace_kmalloc {
+	TRACE_KMALLOC_NONE, /* it is no cache of kmalloc's */
+	TRACE_KMALLOC_CG,   /* kmalloc-cg-SIZE: of accounted objects, since Linux 5.14 */
+	TRACE_KMALLOC_DMA,  /* dma-kmalloc-SIZE */
+	TRACE_NR_KMALLOC
+};
+
+/* The kernel's name of such a cache: "kmalloc-cg-1k". */
+void trace_kmalloc_name(char name[TRACE_CACHE_NAME], enum trace_kmalloc kmalloc, uint32_t size);
+
+/*
+ * Objects of one cache have the same size in words and the same slot: what else has its name is
+ * another one. The kernel's merging raises the size of a cache within its last word.
+ */
 struct trace_cache {
 	char name[TRACE_CACHE_NAME];
-	bool named;    /* false: the kernel did not say, and the name is made from the size */
-	uint32_t size; /* bytes; a cache that is seen with two sizes is two caches */
+	bool named;	/* false: the kernel did not say, and the name is made from the sizes */
+	bool accounted; /* it has SLAB_ACCOUNT, as its objects are accounted unasked */
+	enum trace_kmalloc kmalloc;
+	uint32_t size; /* bytes of an object: the most that an event says */
+	uint32_t slot; /* bytes from one object to the next; 0: not said */
 	uint32_t next; /* of the same hash, index + 1; 0: none */
 };
 
@@ -97,6 +115,9 @@ int trace_ops_init(struct trace_ops *t);
  * than the fields of an operation can hold.
  */
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
+
+/* Caches of which trace_slot_of() does not know what made their slots. */
+uint32_t trace_ops_unknown_slots(const struct trace_ops *t);
 
 /* Nanoseconds from the first operation to op, between two stamps by interpolation. */
 uint64_t trace_ops_time(const struct trace_ops *t, size_t op);

@@ -123,6 +123,105 @@ static void caches_by_name_and_size(void **state)
 	assert_string_equal(t.caches[4].name, "kmem_cache-72");
 }
 
+static void add_slot(uint64_t ptr, uint64_t size, uint64_t slot, unsigned int gfp,
+		     enum trace_accounted accounted, const char *name)
+{
+	struct trace_event event = { .kind = TRACE_CACHE_ALLOC,
+				     .ptr = ptr,
+				     .bytes_req = size,
+				     .bytes_alloc = slot,
+				     .gfp = gfp,
+				     .accounted = accounted };
+
+	if (name)
+		event.name = (struct trace_text){ name, strlen(name) };
+	assert_int_equal(trace_ops_add(&t, &event), 0);
+}
+
+/* Another cache that merges with it makes objects of a cache larger, and no other cache of it. */
+static void slots(void **state)
+{
+	(void)state;
+	add_slot(0x1000, 57, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_slot(0x2000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_slot(0x3000, 60, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	assert_int_equal(t.nr_caches, 1);
+	assert_int_equal(t.caches[0].size, 64);
+	assert_int_equal(t.counts.live_bytes, 57 + 64 + 60);
+	add_slot(0x4000, 64, 72, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_slot(0x5000, 56, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	assert_int_equal(t.nr_caches, 3);
+	add_slot(0x6000, 64, UINT64_MAX, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	assert_int_equal(t.nr_caches, 4);
+	assert_int_equal(trace_ops_unknown_slots(&t), 1);
+	add_slot(0x7000, 224, 256, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	add_slot(0x8000, 224, 224, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	assert_int_equal(t.nr_caches, 6);
+	assert_string_equal(t.caches[4].name, "kmem_cache-224-256");
+	assert_string_equal(t.caches[5].name, "kmem_cache-224");
+}
+
+/* Asked for by the call it says nothing of the cache. */
+static void accounted_caches(void **state)
+{
+	(void)state;
+	add_slot(0x1000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
+	assert_false(t.caches[0].accounted);
+	add_slot(0x2000, 64, 64, 0, TRACE_ACCOUNTED_YES, "a");
+	assert_true(t.caches[0].accounted);
+	add_slot(0x3000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
+	assert_int_equal(t.nr_caches, 1);
+	assert_true(t.caches[0].accounted);
+	/* without names they are told apart by that */
+	add_slot(0x4000, 64, 64, 0, TRACE_ACCOUNTED_YES, NULL);
+	add_slot(0x5000, 64, 64, 0, TRACE_ACCOUNTED_NO, NULL);
+	add_slot(0x6000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	assert_int_equal(t.nr_caches, 3);
+	assert_true(t.caches[1].accounted && !t.caches[2].accounted);
+}
+
+static const struct trace_cache *kmalloc_cache(uint64_t ptr, uint64_t size, unsigned int gfp,
+					       enum trace_accounted accounted)
+{
+	struct trace_event event = { .kind = TRACE_KMALLOC,
+				     .ptr = ptr,
+				     .bytes_req = size,
+				     .bytes_alloc = 8,
+				     .gfp = gfp,
+				     .accounted = accounted };
+	uint32_t cache;
+
+	assert_int_equal(trace_ops_add(&t, &event), 0);
+	assert_int_equal(t.classes[t.ops[t.nr_ops - 1].class].size, size);
+	cache = t.classes[t.ops[t.nr_ops - 1].class].cache;
+	return cache == TRACE_NO_CACHE ? NULL : &t.caches[cache];
+}
+
+static void kinds_of_kmalloc(void **state)
+{
+	(void)state;
+	assert_null(kmalloc_cache(0x1000, 100, 0, TRACE_ACCOUNTED_NO));
+	assert_null(kmalloc_cache(0x2000, 100, __GFP_ACCOUNT, TRACE_ACCOUNTED_UNSAID));
+	assert_null(
+		kmalloc_cache(0x3000, 100, __GFP_ACCOUNT | __GFP_RECLAIMABLE, TRACE_ACCOUNTED_YES));
+	assert_null(kmalloc_cache(0x4000, 8193, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES));
+	assert_int_equal(t.nr_caches, 0);
+	assert_string_equal(kmalloc_cache(0x5000, 70, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES)->name,
+			    "kmalloc-cg-96");
+	assert_string_equal(kmalloc_cache(0x6000, 96, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES)->name,
+			    "kmalloc-cg-96");
+	assert_int_equal(t.nr_caches, 1);
+	assert_string_equal(
+		kmalloc_cache(0x7000, 1500, __GFP_DMA | __GFP_ACCOUNT, TRACE_ACCOUNTED_YES)->name,
+		"dma-kmalloc-2k");
+	/* kfree() is for all of them, kmem_cache_free() for none */
+	add(TRACE_KFREE, 0x5000, 0, 0, NULL);
+	assert_int_equal(t.counts.other_cache_frees, 0);
+	add(TRACE_CACHE_FREE, 0x6000, 0, 0, "kmalloc-cg-96");
+	assert_int_equal(t.counts.other_cache_frees, 1);
+	assert_int_equal(t.ops[t.nr_ops - 1].kind, TRACE_OP_KFREE);
+}
+
 static void long_and_odd_names(void **state)
 {
 	char name[100];
@@ -324,6 +423,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lost_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(caches_by_name_and_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(slots, setup, teardown),
+		cmocka_unit_test_setup_teardown(accounted_caches, setup, teardown),
+		cmocka_unit_test_setup_teardown(kinds_of_kmalloc, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_and_odd_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(frees_that_say_something_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(times, setup, teardown),
