@@ -5,7 +5,8 @@
  * Data:       a constant table.
  * Invariants: see inspect/names.h; the defaults come first.
  * Locks:      none.
- * Flow:       see names.h; reads the ops tables of front/ and cache_engines.
+ * Flow:       see names.h; reads the ops tables of front/ and cache_engines; calls
+ *             cache/config/choice.c.
  */
 #include "inspect/names.h"
 
@@ -24,4 +25,9 @@ const char *names_engine(unsigned int i)
 const char *names_front(unsigned int i)
 {
 	return i < ARRAY_SIZE(fronts) ? fronts[i]->name : NULL;
+}
+
+bool names_go_together(const char *engine, const char *front)
+{
+	return cache_go_together(cache_engine_by_name(engine), front_by_name(front));
 }

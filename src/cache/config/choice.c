@@ -6,7 +6,8 @@
  * Data:       cache_engines; the defaults; a list of rules for names, in the order of USLAB_CONF.
  * Invariants: a resolved spec has an engine and a front that go together.
  * Locks:      none: options are read while the library is made ready, before any cache exists.
- * Flow:       called by options.c, api/cache_api.c and cache/; calls front/front.c.
+ * Flow:       called by options.c, api/cache_api.c, inspect/names.c and cache/; calls
+ *             front/front.c.
  *
  * The program's choice goes before a rule for the cache's name, and a rule before the default;
  * engine, front and capacity each by itself. A cache with the front that the engine had in the
@@ -96,8 +97,7 @@ bool cache_set_era(const char *era)
 	return true;
 }
 
-/* cpuslab, also below sheaves, needs slabs that a CPU can own. */
-static bool go_together(const struct engine_ops *engine, const struct front_ops *front)
+bool cache_go_together(const struct engine_ops *engine, const struct front_ops *front)
 {
 	return (front != &front_cpuslab_ops && front != &front_sheaves_618_ops) ||
 	       engine == &slub_ops;
@@ -282,7 +282,7 @@ int cache_resolve(struct cache_spec *spec)
 		spec->front = front_by_name(spec->engine->front);
 	if (!asked.capacity)
 		limit_capacity(spec);
-	ret = go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
+	ret = cache_go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
 	resolve_sheaves(spec);
 	if (spec->engine->heap)
 		leave_out_limit(spec);

@@ -36,11 +36,26 @@ static void test_fronts(void **state)
 	assert_null(names_front(count + 1));
 }
 
+/* cpuslab and what is over it are SLUB's; all other fronts go with every engine. */
+static void test_pairs(void **state)
+{
+	(void)state;
+	for (unsigned int e = 0; names_engine(e); e++)
+		for (unsigned int f = 0; names_front(f); f++) {
+			bool slubs = !strcmp(names_front(f), "cpuslab") ||
+				     !strcmp(names_front(f), "sheaves:6.18");
+
+			assert_int_equal(names_go_together(names_engine(e), names_front(f)),
+					 !slubs || !strcmp(names_engine(e), "slub"));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_engines),
 		cmocka_unit_test(test_fronts),
+		cmocka_unit_test(test_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

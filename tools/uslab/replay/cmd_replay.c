@@ -139,10 +139,40 @@ static int set_option(void *arg, int got, const char *value)
 	return status;
 }
 
+/* "array, queues, none": the fronts that go with that engine. */
+static void list_fronts(char *text, size_t size, const char *engine)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (unsigned int i = 0; names_front(i) && n < size; i++)
+		if (names_go_together(engine, names_front(i)))
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+					      names_front(i));
+}
+
+/* What one of them leaves to USLAB_CONF the library makes go with the other. */
+static int check_pair(const struct options *o)
+{
+	const char *engine = o->replay.engine;
+	const char *front = o->replay.front;
+	char fronts[128];
+
+	if (!engine || !front || names_go_together(engine, front))
+		return EXIT_OK;
+	list_fronts(fronts, sizeof(fronts), engine);
+	return util_usage_error(COMMAND,
+				"front '%s' does not go with engine '%s'; fronts that do: %s",
+				front, engine, fronts);
+}
+
 static int check(void *arg, int argc, char **argv)
 {
 	struct options *o = arg;
+	int status = check_pair(o);
 
+	if (status)
+		return status;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which trace? ('-' for standard input)");
 	if (optind + 1 < argc)
