@@ -27,9 +27,11 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COMMAND COMPARE_COMMAND
 #define PROGRESS_DELAY_NS 2000000000u /* nothing is shown of what ends sooner */
@@ -169,23 +171,57 @@ static void keep_command(struct compare_options *o, int argc, char **argv)
 
 /* ---- output ---- */
 
-static int write_html(const struct compare *c, const char *json)
-{
-	FILE *out = fopen(c->options.html, "we");
-	int ret;
+struct compare_page {
+	FILE *file;   /* NULL: not asked for, or closed */
+	bool created; /* it was not there before */
+};
 
-	if (!out)
-		return util_fail(COMMAND, "%s: cannot create: %s", c->options.html,
-				 strerror(errno));
-	ret = compare_html_write(out, json, strlen(json));
-	if (fclose(out) && !ret)
+/*
+ * The file of --html, before any work: a place that cannot be written to is said at once. What is
+ * in it stays until the page is written. EXIT_OK, or EXIT_FAILED after a message.
+ */
+static int open_html(struct compare_page *page, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	page->created = fd >= 0;
+	if (fd < 0)
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	page->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (page->file)
+		return EXIT_OK;
+	util_fail(COMMAND, "%s: cannot create: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return EXIT_FAILED;
+}
+
+/* Ends with the file closed; a file that is new is removed if the work failed. */
+static void close_html(struct compare_page *page, const char *path, bool failed)
+{
+	if (page->file)
+		fclose(page->file);
+	if (page->created && failed)
+		unlink(path);
+	page->file = NULL;
+}
+
+static int write_html(const struct compare *c, struct compare_page *page, const char *json)
+{
+	/* What is no regular file has no length. */
+	int ret = ftruncate(fileno(page->file), 0) && errno != EINVAL ? -errno : 0;
+
+	if (!ret)
+		ret = compare_html_write(page->file, json, strlen(json));
+	if (fclose(page->file) && !ret)
 		ret = -errno;
+	page->file = NULL;
 	if (ret)
 		return util_fail(COMMAND, "%s: cannot write: %s", c->options.html, strerror(-ret));
 	return EXIT_OK;
 }
 
-static int report(const struct compare *c)
+static int report(const struct compare *c, struct compare_page *page)
 {
 	struct machine machine;
 	char *json;
@@ -199,8 +235,8 @@ static int report(const struct compare *c)
 		fputs(json, stdout);
 	else
 		compare_print(c, &machine);
-	if (c->options.html)
-		status = write_html(c, json);
+	if (page->file)
+		status = write_html(c, page, json);
 	free(json);
 	return util_finish(COMMAND, status || c->failed ? EXIT_FAILED : EXIT_OK);
 }
@@ -240,6 +276,7 @@ int cmd_compare(int argc, char **argv)
 					  .touch = REPLAY_TOUCH_LINE,
 					  .instructions = true,
 					  .progress = true } };
+	struct compare_page page = { 0 };
 	int status;
 
 	if (argc > 1 && !strcmp(argv[1], JOB_WORKER_OPTION))
@@ -252,11 +289,16 @@ int cmd_compare(int argc, char **argv)
 	c.traces = calloc(c.nr_traces, sizeof(*c.traces));
 	if (!c.traces)
 		return util_fail(COMMAND, "out of memory");
+	if (c.options.html && open_html(&page, c.options.html)) {
+		free(c.traces);
+		return EXIT_FAILED;
+	}
 	start_progress(&c);
 	status = compare_all(&c, argv + optind);
 	progress_end(&c.progress);
 	if (!status)
-		status = report(&c);
+		status = report(&c, &page);
+	close_html(&page, c.options.html, status && page.file);
 	for (unsigned int i = 0; i < c.nr_traces; i++)
 		compare_unload(&c.traces[i]);
 	free(c.traces);
