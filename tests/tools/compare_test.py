@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
 from folder import InOwnFolder  # noqa: E402
-from replay_test import BINARY, Expected, bytes_of, data, text_of  # noqa: E402
+from replay_test import BINARY, Expected, bytes_of, data, events, text_of  # noqa: E402
 
 NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub",
          "slub:6.18", "slub:7.0", "slub+array", "slob+array"]
@@ -458,12 +458,34 @@ class Options(InOwnFolder):
 
     def test_html_that_cannot_be_written(self):
         arguments = ("-r1", "-e", "slub", "-n100", "--no-instructions", data("vector1.txt"))
-        for path, message in (("/does/not/exist", "cannot create: No such file or directory"),
-                              ("/dev/full", "cannot write: No space left on device")):
-            done = run("--html", path, *arguments)
-            self.assertEqual((done.returncode, done.stderr.decode()),
-                             (1, f"uslab compare: {path}: {message}\n"))
-            self.assertIn(b"Speed", done.stdout)
+        done = run("--html", "/dev/full", *arguments)
+        self.assertEqual((done.returncode, done.stderr.decode()),
+                         (1, "uslab compare: /dev/full: cannot write: No space left on device\n"))
+        self.assertIn(b"Speed", done.stdout)
+
+    def test_html_is_opened_before_the_work(self):
+        """Nothing is measured, not even read, for a page that cannot be; none is left empty."""
+        message = "uslab compare: /does/not/exist: cannot create: No such file or directory\n"
+        self.fails(message, "--html", "/does/not/exist", "-k", "/no/trace")
+        page = os.path.join(os.path.dirname(self.put("old", b"a page")), "new")
+        for arguments in (("/no/trace",), ("-e", "slub", "/no/trace")):
+            self.assertEqual(run("--html", page, *arguments).returncode, 1)
+            self.assertFalse(os.path.exists(page))
+        # what was there stays until there is another one, all of which it becomes
+        old = self.put("old", b"a page" * 100000)
+        self.assertEqual(run("--html", old, "/no/trace").returncode, 1)
+        self.assertEqual(bytes_of(old), b"a page" * 100000)
+        arguments = ("-r1", "-e", "slub", "-n100", "--no-instructions", data("vector1.txt"))
+        self.assertEqual(run("--html", old, *arguments).returncode, 0)
+        self.assertNotIn(b"a page" * 2, bytes_of(old))
+        self.assertTrue(bytes_of(old).rstrip().endswith(b"</html>"))
+
+    def test_slots_that_nothing_explains(self):
+        path = self.put("debug", events(10, 64, 256, "a") + events(10, 64, 64, "b", first=20))
+        done = run("-r1", "-e", "slub,slab", "--no-instructions", path)
+        self.assertEqual((done.returncode, done.stderr.decode()), (
+            0, f"uslab compare: {path}: nothing explains the slots of 1 of 2 caches (a kernel with "
+            "debug flags?); theirs are as small as can be\n"))
 
     def kill_worker(self, *arguments):
         """Runs the command and kills the first worker that it has. (status, stdout, stderr)."""
