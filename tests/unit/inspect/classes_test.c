@@ -4,23 +4,15 @@
  */
 #include "inspect/classes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
-#include <uslab/slab.h>
-
-#include "support/child.h"
+#include "unit/cache/cache_fixture.h"
 
 static void look(const char *conf, bool heap, unsigned int min, unsigned int flags)
 {
 	struct classes classes;
 
 	setenv("USLAB_CONF", conf, 1);
-	kmalloc_size_roundup(1);
+	ready();
+	CHILD_CHECK(kmalloc_init() == 0);
 	classes_look(&classes);
 	CHILD_CHECK(classes.heap == heap);
 	CHILD_CHECK(heap || classes.min == min);
@@ -29,18 +21,18 @@ static void look(const char *conf, bool heap, unsigned int min, unsigned int fla
 
 IN_CHILD(test_slub)
 {
-	look("engine=slub", false, 8, 0);
+	look("engine=slub,front=array", false, 8, 0);
 }
 
 /* Spec 3.12 and 5.6: lines, and none of fewer than 32 bytes. */
 IN_CHILD(test_slab)
 {
-	look("engine=slab", false, 32, SLAB_HWCACHE_ALIGN);
+	look("engine=slab,front=queues", false, 32, SLAB_HWCACHE_ALIGN);
 }
 
 IN_CHILD(test_slobseg)
 {
-	look("engine=slobseg", false, 8, 0);
+	look("engine=slobseg,front=none", false, 8, 0);
 }
 
 /* Also where CPUs hold objects. */
