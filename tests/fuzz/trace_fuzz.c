@@ -12,7 +12,7 @@
  */
 #include "../../tools/uslab/trace/trace_ops.c"
 #include "../../tools/uslab/trace/trace_parse.c"
-#include "../../tools/uslab/trace/trace_slot.c"
+#include "../../tools/uslab/trace/trace_stride.c"
 
 #define LINE_SIZE 1024u
 #define DEFAULT_ROUNDS 200000ul

@@ -480,12 +480,12 @@ class Options(InOwnFolder):
         self.assertNotIn(b"a page" * 2, bytes_of(old))
         self.assertTrue(bytes_of(old).rstrip().endswith(b"</html>"))
 
-    def test_slots_that_nothing_explains(self):
+    def test_strides_that_nothing_explains(self):
         path = self.put("debug", events(10, 64, 256, "a") + events(10, 64, 64, "b", first=20))
         done = run("-r1", "-e", "slub,slab", "--no-instructions", path)
         self.assertEqual((done.returncode, done.stderr.decode()), (
-            0, f"uslab compare: {path}: nothing explains the slots of 1 of 2 caches (a kernel with "
-            "debug flags?); theirs are as small as can be\n"))
+            0, f"uslab compare: {path}: nothing explains the strides of 1 of 2 caches (a kernel "
+            "with debug flags?); theirs are as small as can be\n"))
 
     def kill_worker(self, *arguments):
         """Runs the command and kills the first worker that it has. (status, stdout, stderr)."""

@@ -75,10 +75,10 @@ def cache_of(kind, size, fields):
     asked = any(flag.endswith("_ACCOUNT") for flag in flags)
     accounted = fields.get("accounted") in ("true", "1")
     if kind.startswith("kmem"):
-        slot = number(fields["bytes_alloc"])
+        stride = number(fields["bytes_alloc"])
         if "name" in fields:
-            return fields["name"], (size + 7) // 8, slot
-        return None, size, slot, accounted and not asked
+            return fields["name"], (size + 7) // 8, stride
+        return None, size, stride, accounted and not asked
     if size > 8192:
         return None
     if any(flag in ("GFP_DMA", "__GFP_DMA") for flag in flags):
@@ -87,10 +87,10 @@ def cache_of(kind, size, fields):
     return ("kmalloc-cg", kmalloc_size(size)) if accounted and not reclaimable else None
 
 
-def events(count, size, slot, name=None, kind="kmem_cache_alloc", rest="", first=1,
+def events(count, size, stride, name=None, kind="kmem_cache_alloc", rest="", first=1,
            gfp="GFP_KERNEL"):
     """The text of so many allocations that are all alive."""
-    fields = f"{'name=' + name + ' ' if name else ''}bytes_req={size} bytes_alloc={slot}"
+    fields = f"{'name=' + name + ' ' if name else ''}bytes_req={size} bytes_alloc={stride}"
     return "".join(f"     x-1     [000] .....     1.{i:06d}: {kind}: call_site=f "
                    f"ptr={i:x}0000 {fields} gfp_flags={gfp}{rest}\n"
                    for i in range(first, first + count)).encode()
@@ -373,38 +373,39 @@ class Replay(InOwnFolder):
         return got["library_caches"], got["caches"]
 
     def test_what_merges(self):
-        plain = {"size": 60, "slot": 64}
-        self.assertEqual(self.merged(plain, {"size": 64, "slot": 64}), (1, 2))
-        # SLUB looks at the slot alone: an alignment is no flag that keeps caches apart
-        self.assertEqual(self.merged({"size": 224, "slot": 256}, {"size": 250, "slot": 256}),
+        plain = {"size": 60, "stride": 64}
+        self.assertEqual(self.merged(plain, {"size": 64, "stride": 64}), (1, 2))
+        # SLUB looks at the stride alone: an alignment is no flag that keeps caches apart
+        self.assertEqual(self.merged({"size": 224, "stride": 256}, {"size": 250, "stride": 256}),
                          (1, 2))
-        self.assertEqual(self.merged(plain, {"size": 64, "slot": 72}), (2, 2))
+        self.assertEqual(self.merged(plain, {"size": 64, "stride": 72}), (2, 2))
         # a free pointer outside: it has a constructor, or RCU
-        self.assertEqual(self.merged({"size": 64, "slot": 72}, {"size": 72, "slot": 72}), (2, 2))
+        self.assertEqual(self.merged({"size": 64, "stride": 72}, {"size": 72, "stride": 72}),
+                         (2, 2))
         self.assertEqual(self.merged(dict(plain, rest=" accounted=true"),
                                      dict(plain, rest=" accounted=false")), (2, 2))
         self.assertEqual(self.merged(dict(plain, name="a"), dict(plain, name="b")), (2, 2))
         # merging has raised the size of the objects of one cache
-        self.assertEqual(self.merged(dict(plain, name="a"), {"size": 64, "slot": 64, "name": "a"}),
-                         (1, 1))
+        self.assertEqual(self.merged(dict(plain, name="a"),
+                                     {"size": 64, "stride": 64, "name": "a"}), (1, 1))
 
-    # ---- slots ----
+    # ---- strides ----
 
-    def slab_bytes(self, engine, size, slot, count=2048):
+    def slab_bytes(self, engine, size, stride, count=2048):
         got = replay("-", "-e", engine, "-f", "none", "-t", "all",
-                     stdin=events(count, size, slot, "a"))
+                     stdin=events(count, size, stride, "a"))
         self.assertEqual(got["objects"]["live_library"], count)
         return got["bytes"]["slabs_end"] / count
 
-    def test_slots(self):
+    def test_strides(self):
         """As far apart as in the kernel, and what an alignment or a constructor is elsewhere."""
-        for size, slot, others in ((224, 256, 256), (1568, 1600, 1600), (24, 32, 32),
+        for size, stride, others in ((224, 256, 256), (1568, 1600, 1600), (24, 32, 32),
                                    (96, 104, 96), (1120, 1128, 1120), (192, 192, 192),
                                    (768, 832, 768), (61, 72, 64)):
             for engine in ("slub", "slab", "slobseg", "slob"):
-                with self.subTest(size=size, slot=slot, engine=engine):
-                    got = self.slab_bytes(engine, size, slot)
-                    wanted = slot if engine == "slub" else others
+                with self.subTest(size=size, stride=stride, engine=engine):
+                    got = self.slab_bytes(engine, size, stride)
+                    wanted = stride if engine == "slub" else others
                     # the last object of SLOB's pages needs no alignment behind it
                     self.assertGreaterEqual(got, size if engine == "slob" else wanted)
                     self.assertLess(got, wanted * (1.45 if size > 1000 else 1.15))
@@ -414,9 +415,9 @@ class Replay(InOwnFolder):
         done = run("-", "-t", "all", stdin=events(40, 96, 104, "a", gfp="GFP_KERNEL|__GFP_ZERO"))
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
-    def test_slots_that_nothing_explains(self):
+    def test_strides_that_nothing_explains(self):
         got = replay("-", stdin=events(10, 64, 256, "a") + events(10, 64, 64, "b", first=20))
-        self.assertEqual((got["replay"]["unknown_slots"], got["replay"]["caches"]), (1, 2))
+        self.assertEqual((got["replay"]["unknown_strides"], got["replay"]["caches"]), (1, 2))
 
     # ---- kinds of kmalloc ----
 

@@ -90,17 +90,18 @@ static void find_live(struct compared_trace *t)
 }
 
 /* Once for all contestants. */
-static void warn_of_slots(struct compare *c, const struct trace_ops *ops, const char *path)
+static void warn_of_strides(struct compare *c, const struct trace_ops *ops, const char *path)
 {
-	uint32_t unknown = trace_ops_unknown_slots(ops);
+	uint32_t unknown = trace_ops_unknown_strides(ops);
 
 	if (!unknown)
 		return;
 	progress_end(&c->progress);
-	util_warn(COMPARE_COMMAND,
-		  "%s: nothing explains the slots of %u of %u caches (a kernel with debug flags?); "
-		  "theirs are as small as can be",
-		  path, unknown, ops->nr_caches);
+	util_warn(
+		COMPARE_COMMAND,
+		"%s: nothing explains the strides of %u of %u caches (a kernel with debug flags?); "
+		"theirs are as small as can be",
+		path, unknown, ops->nr_caches);
 }
 
 static int load(struct compare *c, struct compared_trace *t, const char *path)
@@ -118,7 +119,7 @@ static int load(struct compare *c, struct compared_trace *t, const char *path)
 		util_warn(COMPARE_COMMAND, "lines left out: %llu; the first: %s",
 			  (unsigned long long)t->load.bad, t->load.error);
 	}
-	warn_of_slots(c, &t->load.ops, path);
+	warn_of_strides(c, &t->load.ops, path);
 	if (!t->load.ops.counts.allocations)
 		return util_fail(COMPARE_COMMAND, "%s: no allocation that could be performed",
 				 path);

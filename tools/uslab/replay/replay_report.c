@@ -146,8 +146,8 @@ static void put_replay(struct sink *sink, const struct replay_report *report)
 	}
 	put_count(sink, "rounds", "rounds", replay->options.rounds);
 	put_count(sink, "caches", "caches in the trace", replay->trace->nr_caches);
-	put_count(sink, "unknown_slots", "  with slots that nothing explains",
-		  trace_ops_unknown_slots(replay->trace));
+	put_count(sink, "unknown_strides", "  with strides that nothing explains",
+		  trace_ops_unknown_strides(replay->trace));
 	put_count(sink, "library_caches", "caches that serve them", replay->nr_caches);
 	put_decimal(sink, "seconds", "seconds per round", replay->result.seconds, 3);
 }

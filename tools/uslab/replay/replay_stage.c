@@ -5,7 +5,7 @@
  * Invariants: objects[] has exactly the objects that are alive after the operations so far.
  * Locks:      none: one thread, which may act for several CPUs.
  * Flow:       called by replay_run.c, replay_report.c, cmd_replay.c and compare/; calls
- *             inspect/act.c, inspect/classes.c, trace/trace_slot.c, trace/trace_thin.c and the
+ *             inspect/act.c, inspect/classes.c, trace/trace_stride.c, trace/trace_thin.c and the
  *             public API. In: struct trace_ops; out: calls of kmalloc() and kmem_cache_alloc() with
  *             their times.
  *
@@ -15,7 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "replay/replay_stage.h"
-#include "trace/trace_slot.h"
+#include "trace/trace_stride.h"
 #include "trace/trace_thin.h"
 
 #include <errno.h>
@@ -91,16 +91,16 @@ static void constructor(void *object)
 }
 
 /*
- * As the kernel's: with the same slot, and merged as there. A name in a trace is that of a cache
+ * As the kernel's: with the same stride, and merged as there. A name in a trace is that of a cache
  * after merging, so caches with names stay apart.
  */
 static struct kmem_cache *create_cache(const struct stage *s, const struct trace_cache *c)
 {
-	struct trace_slot slot = trace_slot_of(c->size, c->slot);
+	struct trace_stride stride = trace_stride_of(c->size, c->stride);
 	struct kmem_cache_args args = { .engine = s->engine,
 					.front = s->front,
-					.align = slot.align,
-					.ctor = slot.outside ? constructor : NULL,
+					.align = stride.align,
+					.ctor = stride.outside ? constructor : NULL,
 					.sheaf_capacity = asked_by_kernel(c->name) };
 	slab_flags_t flags = (c->named ? SLAB_NO_MERGE : 0) | (c->accounted ? SLAB_ACCOUNT : 0);
 

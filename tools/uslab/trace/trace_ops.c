@@ -5,7 +5,7 @@
  * Invariants: a slot has at most one live object; each free has the class of the allocation before
  *             it.
  * Flow:       called by trace_load.c for each event, and by trace_thin.c, compare/ and replay/ when
- *             the list is finished; calls trace_parse.c and trace_slot.c. In: struct trace_event;
+ *             the list is finished; calls trace_parse.c and trace_stride.c. In: struct trace_event;
  *             out: struct trace_ops.
  *
  * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
@@ -14,7 +14,7 @@
  */
 #include "inspect/mix.h"
 #include "trace/trace_ops.h"
-#include "trace/trace_slot.h"
+#include "trace/trace_stride.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -171,7 +171,7 @@ static uint32_t words_of(uint32_t size)
 
 static uint32_t *cache_chain(struct trace_index *index, const struct trace_cache *c)
 {
-	uint64_t hash = mix(index, words_of(c->size) ^ (uint64_t)c->slot << 32);
+	uint64_t hash = mix(index, words_of(c->size) ^ (uint64_t)c->stride << 32);
 
 	for (const char *name = c->name; *name; name++)
 		hash = mix(index, hash ^ (unsigned char)*name);
@@ -180,22 +180,22 @@ static uint32_t *cache_chain(struct trace_index *index, const struct trace_cache
 
 static bool is_same_cache(const struct trace_cache *a, const struct trace_cache *b)
 {
-	if (words_of(a->size) != words_of(b->size) || a->slot != b->slot ||
+	if (words_of(a->size) != words_of(b->size) || a->stride != b->stride ||
 	    a->kmalloc != b->kmalloc || a->named != b->named || strcmp(a->name, b->name))
 		return false;
 	return a->named || a->accounted == b->accounted;
 }
 
 /*
- * Kernels that do not say which cache: one for each size and slot is what merging makes of them,
+ * Kernels that do not say which cache: one for each size and stride is what merging makes of them,
  * and accounted ones do not merge with others.
  */
 static void make_name(struct trace_cache *c)
 {
-	if (!c->slot || c->slot == words_of(c->size) * WORD)
+	if (!c->stride || c->stride == words_of(c->size) * WORD)
 		snprintf(c->name, sizeof(c->name), "kmem_cache-%u", c->size);
 	else
-		snprintf(c->name, sizeof(c->name), "kmem_cache-%u-%u", c->size, c->slot);
+		snprintf(c->name, sizeof(c->name), "kmem_cache-%u-%u", c->size, c->stride);
 }
 
 /* With the flag in the call an object is accounted, whatever its cache is. */
@@ -210,10 +210,10 @@ static struct trace_cache cache_of_event(const struct trace_event *event)
 	struct trace_cache c = { .named = event->name.length > 0,
 				 .accounted = has_accounted_cache(event),
 				 .size = (uint32_t)event->bytes_req,
-				 .slot = UINT32_MAX };
+				 .stride = UINT32_MAX };
 
-	if (event->bytes_alloc < c.slot)
-		c.slot = (uint32_t)event->bytes_alloc;
+	if (event->bytes_alloc < c.stride)
+		c.stride = (uint32_t)event->bytes_alloc;
 	if (c.named)
 		trace_copy_text(c.name, sizeof(c.name), event->name);
 	else
@@ -250,12 +250,12 @@ static int cache_intern(struct trace_ops *t, const struct trace_cache *wanted, u
 	return 0;
 }
 
-uint32_t trace_ops_unknown_slots(const struct trace_ops *t)
+uint32_t trace_ops_unknown_strides(const struct trace_ops *t)
 {
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < t->nr_caches; i++)
-		nr += trace_slot_of(t->caches[i].size, t->caches[i].slot).unknown;
+		nr += trace_stride_of(t->caches[i].size, t->caches[i].stride).unknown;
 	return nr;
 }
 
@@ -296,7 +296,7 @@ static uint32_t kmalloc_size(uint64_t size)
 	return index == 2 ? 192 : 1u << index;
 }
 
-/* The cache of a kind for an object. What the kernel's had as slots is not looked at. */
+/* The cache of a kind for an object. What the kernel's had as strides is not looked at. */
 static struct trace_cache kmalloc_of_event(const struct trace_event *event,
 					   enum trace_kmalloc kmalloc)
 {

@@ -61,7 +61,7 @@ enum trace_kmalloc {
 void trace_kmalloc_name(char name[TRACE_CACHE_NAME], enum trace_kmalloc kmalloc, uint32_t size);
 
 /*
- * Objects of one cache have the same size in words and the same slot: what else has its name is
+ * Objects of one cache have the same size in words and the same stride: what else has its name is
  * another one. The kernel's merging raises the size of a cache within its last word.
  */
 struct trace_cache {
@@ -69,9 +69,9 @@ struct trace_cache {
 	bool named;	/* false: the kernel did not say, and the name is made from the sizes */
 	bool accounted; /* it has SLAB_ACCOUNT, as its objects are accounted unasked */
 	enum trace_kmalloc kmalloc;
-	uint32_t size; /* bytes of an object: the most that an event says */
-	uint32_t slot; /* bytes from one object to the next; 0: not said */
-	uint32_t next; /* of the same hash, index + 1; 0: none */
+	uint32_t size;	 /* bytes of an object: the most that an event says */
+	uint32_t stride; /* bytes from one object to the next; 0: not said */
+	uint32_t next;	 /* of the same hash, index + 1; 0: none */
 };
 
 struct trace_counts {
@@ -116,8 +116,8 @@ int trace_ops_init(struct trace_ops *t);
  */
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
 
-/* Caches of which trace_slot_of() does not know what made their slots. */
-uint32_t trace_ops_unknown_slots(const struct trace_ops *t);
+/* Caches of which trace_stride_of() does not know what made their strides. */
+uint32_t trace_ops_unknown_strides(const struct trace_ops *t);
 
 /* Nanoseconds from the first operation to op, between two stamps by interpolation. */
 uint64_t trace_ops_time(const struct trace_ops *t, size_t op);

@@ -123,13 +123,13 @@ static void caches_by_name_and_size(void **state)
 	assert_string_equal(t.caches[4].name, "kmem_cache-72");
 }
 
-static void add_slot(uint64_t ptr, uint64_t size, uint64_t slot, unsigned int gfp,
-		     enum trace_accounted accounted, const char *name)
+static void add_stride(uint64_t ptr, uint64_t size, uint64_t stride, unsigned int gfp,
+		       enum trace_accounted accounted, const char *name)
 {
 	struct trace_event event = { .kind = TRACE_CACHE_ALLOC,
 				     .ptr = ptr,
 				     .bytes_req = size,
-				     .bytes_alloc = slot,
+				     .bytes_alloc = stride,
 				     .gfp = gfp,
 				     .accounted = accounted };
 
@@ -139,23 +139,23 @@ static void add_slot(uint64_t ptr, uint64_t size, uint64_t slot, unsigned int gf
 }
 
 /* Another cache that merges with it makes objects of a cache larger, and no other cache of it. */
-static void slots(void **state)
+static void strides(void **state)
 {
 	(void)state;
-	add_slot(0x1000, 57, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
-	add_slot(0x2000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
-	add_slot(0x3000, 60, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x1000, 57, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x2000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x3000, 60, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
 	assert_int_equal(t.nr_caches, 1);
 	assert_int_equal(t.caches[0].size, 64);
 	assert_int_equal(t.counts.live_bytes, 57 + 64 + 60);
-	add_slot(0x4000, 64, 72, 0, TRACE_ACCOUNTED_UNSAID, "a");
-	add_slot(0x5000, 56, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x4000, 64, 72, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x5000, 56, 64, 0, TRACE_ACCOUNTED_UNSAID, "a");
 	assert_int_equal(t.nr_caches, 3);
-	add_slot(0x6000, 64, UINT64_MAX, 0, TRACE_ACCOUNTED_UNSAID, "a");
+	add_stride(0x6000, 64, UINT64_MAX, 0, TRACE_ACCOUNTED_UNSAID, "a");
 	assert_int_equal(t.nr_caches, 4);
-	assert_int_equal(trace_ops_unknown_slots(&t), 1);
-	add_slot(0x7000, 224, 256, 0, TRACE_ACCOUNTED_UNSAID, NULL);
-	add_slot(0x8000, 224, 224, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	assert_int_equal(trace_ops_unknown_strides(&t), 1);
+	add_stride(0x7000, 224, 256, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	add_stride(0x8000, 224, 224, 0, TRACE_ACCOUNTED_UNSAID, NULL);
 	assert_int_equal(t.nr_caches, 6);
 	assert_string_equal(t.caches[4].name, "kmem_cache-224-256");
 	assert_string_equal(t.caches[5].name, "kmem_cache-224");
@@ -165,17 +165,17 @@ static void slots(void **state)
 static void accounted_caches(void **state)
 {
 	(void)state;
-	add_slot(0x1000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
+	add_stride(0x1000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
 	assert_false(t.caches[0].accounted);
-	add_slot(0x2000, 64, 64, 0, TRACE_ACCOUNTED_YES, "a");
+	add_stride(0x2000, 64, 64, 0, TRACE_ACCOUNTED_YES, "a");
 	assert_true(t.caches[0].accounted);
-	add_slot(0x3000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
+	add_stride(0x3000, 64, 64, __GFP_ACCOUNT, TRACE_ACCOUNTED_YES, "a");
 	assert_int_equal(t.nr_caches, 1);
 	assert_true(t.caches[0].accounted);
 	/* without names they are told apart by that */
-	add_slot(0x4000, 64, 64, 0, TRACE_ACCOUNTED_YES, NULL);
-	add_slot(0x5000, 64, 64, 0, TRACE_ACCOUNTED_NO, NULL);
-	add_slot(0x6000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, NULL);
+	add_stride(0x4000, 64, 64, 0, TRACE_ACCOUNTED_YES, NULL);
+	add_stride(0x5000, 64, 64, 0, TRACE_ACCOUNTED_NO, NULL);
+	add_stride(0x6000, 64, 64, 0, TRACE_ACCOUNTED_UNSAID, NULL);
 	assert_int_equal(t.nr_caches, 3);
 	assert_true(t.caches[1].accounted && !t.caches[2].accounted);
 }
@@ -423,7 +423,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lost_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(caches_by_name_and_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(slots, setup, teardown),
+		cmocka_unit_test_setup_teardown(strides, setup, teardown),
 		cmocka_unit_test_setup_teardown(accounted_caches, setup, teardown),
 		cmocka_unit_test_setup_teardown(kinds_of_kmalloc, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_and_odd_names, setup, teardown),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/trace/trace_slot_test.c - what made the kernel's slots larger than its objects
+ * unit/tools/trace/trace_stride_test.c - what made the kernel's strides larger than its objects
  */
-#include "trace/trace_slot.h"
+#include "trace/trace_stride.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static void is(uint32_t size, uint32_t slot, unsigned int align, bool outside, bool unknown)
+static void is(uint32_t size, uint32_t stride, unsigned int align, bool outside, bool unknown)
 {
-	struct trace_slot got = trace_slot_of(size, slot);
+	struct trace_stride got = trace_stride_of(size, stride);
 
 	assert_int_equal(got.align, align);
 	assert_int_equal(got.outside, outside);
