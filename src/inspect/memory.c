@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "os/time/clock.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "inspect/internal.h"
@@ -294,7 +293,8 @@ static void read_clocks(struct memory *m)
 		snapshot_read(s, s->root.purge_delay, &m->delay, sizeof(m->delay));
 	for (unsigned int node = 0; node < MIN(s->totals.nodes, SNAPSHOT_MAX_NODES); node++) {
 		if (!s->reader->still)
-			m->clock[node] = (uint32_t)(os_clock_ms() >> BUDDY_CLOCK_SHIFT);
+			m->clock[node] =
+				(uint32_t)(reader_clock_ms(s->reader) >> BUDDY_CLOCK_SHIFT);
 		else if (s->root.zones &&
 			 snapshot_read(s, s->root.zones + node * sizeof(zone), &zone, sizeof(zone)))
 			m->clock[node] = zone.clock;

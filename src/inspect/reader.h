@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "os/time/clock.h"
+
 struct reader {
 	/*
 	 * Copies len bytes at addr of the process into buf. 0; -EFAULT: not all of it is mapped;
@@ -23,11 +25,19 @@ struct reader {
 	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
 	bool still; /* a core file: nothing changes, and its clock stands still */
+	/* of a process in another time namespace: its os_clock_ms() less that of this process */
+	int64_t ahead_ms;
 };
 
 static inline int reader_read(const struct reader *r, uint64_t addr, void *buf, size_t len)
 {
 	return r->read(r->ctx, addr, buf, len);
+}
+
+/* os_clock_ms() of the process now. Its times are never to be compared with the reader's own. */
+static inline uint64_t reader_clock_ms(const struct reader *r)
+{
+	return os_clock_ms() + (uint64_t)r->ahead_ms;
 }
 
 /*

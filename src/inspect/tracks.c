@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "os/time/clock.h"
 #include "inspect/internal.h"
 #include "inspect/slab_map.h"
 
@@ -124,7 +123,7 @@ uint64_t tracks_now(struct snapshot *s)
 	uint64_t newest = 0;
 
 	if (!s->reader->still)
-		return os_clock_ms();
+		return reader_clock_ms(s->reader);
 	/* The clock stopped with the process: the time of the newest track is close to it. */
 	tracks_visit(s, UINT_MAX, find_newest, &newest);
 	return newest;

@@ -242,6 +242,10 @@ static void test_time(void **state)
 	fake_track(&f, 1, 192, 4)[TRACK_FREE].when = 12346;
 	visit(192);
 	assert_in_range(tracks_now(s), now, now + 10000);
+	f.reader.ahead_ms = -5000000; /* in another time namespace */
+	assert_in_range(tracks_now(s) + 5000000, now, now + 10000);
+	f.reader.ahead_ms = 1000000000;
+	assert_in_range(tracks_now(s) - 1000000000, now, now + 10000);
 	f.reader.still = true;
 	assert_int_equal(tracks_now(s), 12346);
 }

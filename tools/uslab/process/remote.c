@@ -4,8 +4,9 @@
  *
  * Data:       mem_fd, opened when process_vm_readv() was refused; thread, the main one until that
  *             has ended.
- * Flow:       called by target.c and core.c; calls live.c; called back through reader.read by
- *             whoever reads the process. In: addresses of the process; out: bytes, or -errno.
+ * Flow:       called by target.c and core.c; calls live.c and timens.c; called back through
+ *             reader.read by whoever reads the process. In: addresses of the process; out: bytes,
+ *             or -errno.
  *
  * Some sandboxes filter process_vm_readv out by number (EPERM, ENOSYS) and allow the file.
  */
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "process/live.h"
+#include "process/timens.h"
 
 #define NOT_TRIED (-1)
 #define NOT_TO_BE_HAD (-2)
@@ -101,7 +103,9 @@ static int remote_read(void *ctx, uint64_t addr, void *buf, size_t len)
 void remote_open(struct remote *remote, pid_t pid)
 {
 	*remote = (struct remote){
-		.reader = { .read = remote_read, .ctx = remote },
+		.reader = { .read = remote_read,
+			    .ctx = remote,
+			    .ahead_ms = timens_ahead_ms(live_thread(pid)) },
 		.pid = pid,
 		.thread = pid,
 		.mem_fd = NOT_TRIED,

@@ -19,7 +19,10 @@ struct remote {
 	int mem_fd;   /* of /proc/THREAD/mem, the second way; -1: not tried, -2: not to be had */
 };
 
-/* Opens nothing yet: whether the process can be read shows at the first access. */
+/*
+ * Opens nothing yet: whether the process can be read shows at the first access. Its time namespace
+ * is read, see struct reader.
+ */
 void remote_open(struct remote *remote, pid_t pid);
 void remote_close(struct remote *remote);
 
