@@ -43,6 +43,9 @@ enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t 
 /* Counts of reports and stacks. */
 void snapshot_debug_totals(struct snapshot *s);
 
+/* layouts.c: when caches are known: which of them are sampled by a tool that died. */
+void snapshot_sampling(struct snapshot *s);
+
 /* Reads all page descriptors: slabs and objects in use per cache, page runs, free pages. */
 void snapshot_pages(struct snapshot *s);
 

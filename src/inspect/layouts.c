@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cache/control/control.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
@@ -83,6 +84,26 @@ enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t 
 		return LAYOUT_PLAIN;
 	s->layouts_read++;
 	return snapshot_read(s, address, &layout, sizeof(layout)) ? layout.kind : LAYOUT_PLAIN;
+}
+
+/* Of a core file it is not known what the time was. */
+static bool is_left(struct snapshot *s, const struct snapshot_cache *c)
+{
+	struct control control;
+
+	return c->sampled && !s->reader->still &&
+	       snapshot_read(s, s->root.control, &control, sizeof(control)) &&
+	       control_sampling_is_over(&control, c->tracking_since, reader_clock_ms(s->reader));
+}
+
+void snapshot_sampling(struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		struct snapshot_cache *c = &s->cache[i];
+
+		c->sampling_left = is_left(s, c);
+		c->sampled = c->sampled && !c->sampling_left;
+	}
 }
 
 void snapshot_debug_totals(struct snapshot *s)

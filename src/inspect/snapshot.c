@@ -421,6 +421,7 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 	snapshot_debug_totals(s);
 	if (read_page_map(s)) {
 		read_caches(s);
+		snapshot_sampling(s);
 		snapshot_heaps(s);
 		snapshot_pages(s);
 		snapshot_numa(s);

@@ -45,6 +45,7 @@ struct snapshot_cache {
 #include "inspect/fields.def"
 	slab_flags_t flags;
 	uint64_t tracking_since;  /* see debug/debug.h */
+	bool sampling_left;	  /* it was sampled by a tool that died, and is no more */
 	bool whole_pages;	  /* no cache: blocks too large for any, in the arena or mapped */
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;

@@ -24,6 +24,7 @@
 #include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/pages/pages.h"
+#include "os/time/clock.h"
 #include "os/time/ticker.h"
 #include "page/buddy.h"
 
@@ -63,6 +64,16 @@ static bool has_pattern(const struct command *command, const char *text)
 }
 
 /* ---- commands for each cache that the patterns match ---- */
+
+/* Of a tool that died. So that it does not go on with the next tool's lease. */
+static long end_sampling_one(struct cache *c, const void *arg)
+{
+	(void)arg;
+	if (c->watch & WATCH_SAMPLE &&
+	    control_sampling_is_over(&control, c->engine.debug->tracking_since, os_clock_ms()))
+		return cache_set_sampling_locked(c, false);
+	return 0;
+}
 
 static long sample_one(struct cache *c, const void *arg)
 {
@@ -156,6 +167,8 @@ static int perform_each(const struct command *command)
 	struct cache_result result;
 
 	lock_acquire(&cache_lock);
+	if (command->number == CONTROL_SAMPLE)
+		cache_each_locked("*", sizeof("*"), end_sampling_one, NULL, &result);
 	cache_each_locked(command->patterns, sizeof(command->patterns), each[command->number],
 			  command, &result);
 	store_relaxed(&control.matched, result.matched);

@@ -19,7 +19,8 @@
  *
  * A tool that samples writes sample_mean, sample_until and clears *kick. From then on the limit is
  * CONTROL_SAMPLING, and every malloc() counts its bytes down (malloc/sampling.h). sample_until is a
- * lease, which the tool renews: if the tool dies, sampling ends with the lease.
+ * lease, which the tool renews: if the tool dies, sampling ends with the lease. Caches that it left
+ * sampled then count as not sampled, and the next CONTROL_SAMPLE ends that.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -72,6 +73,7 @@ enum control_command {
 #define CONTROL_SAMPLING_MIN 1 /* of sample_mean */
 #define CONTROL_SAMPLING_MAX 30
 #define CONTROL_SAMPLING_FOREVER UINT64_MAX
+#define CONTROL_SAMPLING_LEASE_MS 10000u
 
 struct control {
 	uint32_t size; /* of this structure */
@@ -89,7 +91,7 @@ struct control {
 	 */
 	uint32_t sample_mean; /* log2 of the mean of bytes between two samples; 0: nothing is sampled */
 	uint32_t can_sample;   /* this library has a malloc that samples; const */
-	uint64_t sample_until; /* os_clock_ms() */
+	uint64_t sample_until; /* os_clock_ms() of this process, whatever the tool's is */
 	uint64_t sampled;      /* objects of sampled caches, since start */
 	uint32_t unprepared;   /* the next command makes caches: see control_prepare */
 	/* enum control_thread, of a process that was asked for a thread that polls */
@@ -109,6 +111,16 @@ enum control_thread {
 };
 
 extern struct control control;
+
+/*
+ * Is a cache that is sampled since then only left so, by a tool that died? c: as it was at `now`. A
+ * tool has as long as a lease from its command to its first lease.
+ */
+static inline bool control_sampling_is_over(const struct control *c, uint64_t since, uint64_t now)
+{
+	return (!load_relaxed(&c->sample_mean) || now > load_relaxed(&c->sample_until)) &&
+	       now > since + CONTROL_SAMPLING_LEASE_MS;
+}
 
 /*
  * Set by malloc/, with control.unprepared: makes the caches that a command may name and nobody has

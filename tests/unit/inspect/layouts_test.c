@@ -13,6 +13,7 @@
 #define GUARD_LAYOUT (DEBUG_PLACE + 0x4000)
 #define COUNTERS (DEBUG_PLACE + 0x5000)
 #define DEPOT (DEBUG_PLACE + 0x6000)
+#define CONTROL_PLACE 0x6f000000ul
 
 static struct cache *cache;
 static struct debug *debug;
@@ -42,6 +43,49 @@ static const struct snapshot_cache *take(void)
 {
 	fake_take();
 	return fake_result(s, 192);
+}
+
+/* Is it sampled, with that mean and lease, and the command for it at that time? */
+static bool is_sampled(uint32_t mean, uint64_t until, uint64_t since)
+{
+	struct control *control = fake_at(&f, CONTROL_PLACE);
+	const struct snapshot_cache *c;
+
+	control->sample_mean = mean;
+	control->sample_until = until;
+	debug->tracking_since = since;
+	c = take();
+	assert_int_equal(c->flags, 0); /* U is no flag of it, sampled or not */
+	assert_true(!c->sampled || !c->sampling_left);
+	return c->sampled;
+}
+
+static void test_sampling(void **state)
+{
+	const uint64_t lease = CONTROL_SAMPLING_LEASE_MS;
+	uint64_t now;
+
+	(void)state;
+	fake_map(&f, CONTROL_PLACE, sizeof(struct control));
+	fake_root(&f)->control = CONTROL_PLACE;
+	cache->flags = 0;
+	cache->watch = WATCH_SAMPLE;
+	debug->flags = SLAB_STORE_USER;
+	f.reader.ahead_ms = 1000000000; /* its clock counts, not ours */
+	now = reader_clock_ms(&f.reader);
+	assert_true(is_sampled(10, now + lease, now - 5 * lease));
+	assert_true(is_sampled(10, CONTROL_SAMPLING_FOREVER, now - 5 * lease));
+	assert_false(is_sampled(10, now - 1, now - 5 * lease));
+	assert_true(fake_result(s, 192)->sampling_left);
+	assert_false(is_sampled(0, now + lease, now - 5 * lease));
+	/* the tool is about to write its first lease */
+	assert_true(is_sampled(0, 0, now));
+	f.reader.still = true;
+	assert_true(is_sampled(10, now - 1, now - 5 * lease));
+	f.reader.still = false;
+	cache->watch = 0;
+	take();
+	assert_false(fake_result(s, 192)->sampled || fake_result(s, 192)->sampling_left);
 }
 
 static void test_new_slabs(void **state)
@@ -160,6 +204,7 @@ static void test_totals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sampling, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_new_slabs, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_off, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_kinds_of_slabs, setup, fake_teardown),

@@ -41,8 +41,7 @@
 #include "process/live.h"
 #include "util.h"
 
-/* Sampling: how long it goes on without this tool, and the least number of objects. */
-#define LEASE_MS 10000u
+/* Sampling: the least number of objects. */
 #define ADJUST_MS 500u
 #define FEW_PER_SECOND 1000u
 #define FIRST_MEAN 10u
@@ -579,22 +578,22 @@ static int adjust_mean(struct command_sampler *sampler, uint32_t mean, uint64_t 
 
 int command_sampler_renew(struct command_sampler *sampler)
 {
-	uint64_t now = now_ms(), until = now + LEASE_MS;
-	uint64_t limits[2]; /* the second one: while threads are in groups */
+	uint64_t until, limits[2]; /* the second one: while threads are in groups */
 	uint32_t mean;
 	int ret;
 
 	if (sampler->fd < 0)
 		return -EOPNOTSUPP;
+	until = reader_clock_ms(sampler->reader) + CONTROL_SAMPLING_LEASE_MS;
 	ret = SAMPLER_READ(sampler, sample_mean, &mean);
-	if (!ret)
+	if (!ret && !sampler->forever)
 		ret = SAMPLER_WRITE(sampler, sample_until, &until);
 	if (!ret && !mean) {
 		sampler->broken = true;
 		ret = set_mean(sampler, FIRST_MEAN);
 	}
 	if (!ret)
-		ret = adjust_mean(sampler, mean, now);
+		ret = adjust_mean(sampler, mean, now_ms());
 	if (!ret && sampler->kick)
 		ret = sampler_read(sampler, sampler->kick - sampler->control, limits,
 				   sizeof(limits));
@@ -606,17 +605,25 @@ int command_sampler_renew(struct command_sampler *sampler)
 int command_sampler_open(struct command_sampler *sampler, const struct target *t,
 			 const struct target_root *root)
 {
+	uint64_t until;
+	uint32_t mean;
 	int ret;
 
 	*sampler = (struct command_sampler){ .fd = -1 };
 	if (!may_command(t, root))
 		return -ECANCELED;
-	*sampler = (struct command_sampler){ .fd = open_memory(t->pid, O_RDWR) };
+	*sampler = (struct command_sampler){ .fd = open_memory(t->pid, O_RDWR),
+					     .reader = &t->remote.reader };
 	if (sampler->fd < 0)
 		return -errno;
 	ret = find_sampling(sampler, root->address);
 	if (!ret)
 		ret = SAMPLER_READ(sampler, sampled, &sampler->sampled);
+	if (!ret)
+		ret = SAMPLER_READ(sampler, sample_until, &until);
+	if (!ret)
+		ret = SAMPLER_READ(sampler, sample_mean, &mean);
+	sampler->forever = !ret && mean && until == CONTROL_SAMPLING_FOREVER;
 	sampler->checked = now_ms();
 	if (!ret)
 		ret = command_sampler_renew(sampler);
@@ -629,15 +636,15 @@ int command_sampler_open(struct command_sampler *sampler, const struct target *t
 	return ret;
 }
 
-void command_sampler_close(struct command_sampler *sampler, bool keep)
+void command_sampler_close(struct command_sampler *sampler, enum command_sampler_end end)
 {
 	const uint64_t forever = CONTROL_SAMPLING_FOREVER;
 
 	if (sampler->fd < 0)
 		return;
-	if (keep)
+	if (end == COMMAND_SAMPLER_KEEP)
 		SAMPLER_WRITE(sampler, sample_until, &forever);
-	else if (!set_mean(sampler, 0))
+	else if (end == COMMAND_SAMPLER_STOP && !set_mean(sampler, 0))
 		sampler_kick(sampler);
 	close(sampler->fd);
 	sampler->fd = -1;

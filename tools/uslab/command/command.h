@@ -99,13 +99,14 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 struct command_sampler {
 	int fd; /* -1: closed */
 	uint64_t control;
-	uint64_t kick;	  /* 0: every malloc() polls anyway */
-	uint64_t renewed; /* process's clock, ms */
+	uint64_t kick;		     /* 0: every malloc() polls anyway */
+	const struct reader *reader; /* for the process's clock */
 	/* when the mean was last adjusted, and how much was sampled then */
 	uint64_t checked;
 	uint64_t sampled;
-	bool began;  /* no tool sampled before */
-	bool broken; /* between two renewals nothing was sampled for a while */
+	bool forever; /* a tool with --keep began it: it is no lease */
+	bool began;   /* no tool sampled before */
+	bool broken;  /* between two renewals nothing was sampled for a while */
 };
 
 /*
@@ -116,7 +117,13 @@ int command_sampler_open(struct command_sampler *sampler, const struct target *t
 			 const struct target_root *root);
 /* 0; -ESRCH: the program has ended. */
 int command_sampler_renew(struct command_sampler *sampler);
-/* Ends it; keep: the process goes on sampling. A sampler with fd -1: nothing happens. */
-void command_sampler_close(struct command_sampler *sampler, bool keep);
+enum command_sampler_end {
+	COMMAND_SAMPLER_STOP,
+	COMMAND_SAMPLER_LEAVE, /* to the tool that had begun it */
+	COMMAND_SAMPLER_KEEP,  /* the process goes on sampling, without a tool */
+};
+
+/* A sampler with fd -1: nothing happens. */
+void command_sampler_close(struct command_sampler *sampler, enum command_sampler_end end);
 
 #endif /* TOOLS_COMMAND_H */

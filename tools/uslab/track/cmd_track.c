@@ -350,7 +350,9 @@ static int track_process(struct tracking *t)
 		print_tracked(t);
 		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
-	command_sampler_close(&t->sampler, t->options->keep || was_sampled(t));
+	command_sampler_close(&t->sampler, t->options->keep ? COMMAND_SAMPLER_KEEP
+					   : was_sampled(t) ? COMMAND_SAMPLER_LEAVE
+							    : COMMAND_SAMPLER_STOP);
 	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
@@ -369,7 +371,7 @@ static int switch_all_off(struct tracking *t)
 		if (t->snapshot->cache[i].sampled)
 			return EXIT_OK;
 	if (!command_sampler_open(&t->sampler, &t->source.target, t->source.root))
-		command_sampler_close(&t->sampler, false);
+		command_sampler_close(&t->sampler, COMMAND_SAMPLER_STOP);
 	return EXIT_OK;
 }
 

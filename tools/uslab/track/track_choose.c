@@ -39,7 +39,7 @@ static void add(struct tracking *t, const struct snapshot_cache *c)
 static bool is_tracked(const struct snapshot_cache *c)
 {
 	return (c->id || c->whole_pages) &&
-	       (c->flags & SLAB_STORE_USER || c->sampled || c->tracked);
+	       (c->flags & SLAB_STORE_USER || c->sampled || c->sampling_left || c->tracked);
 }
 
 /*

@@ -155,7 +155,8 @@ void track_warn_ended(struct tracking *t)
 		const struct track_cache *c = &t->cache[i];
 		const struct snapshot_cache *now = find(t, c);
 
-		if (!now || now->flags & SLAB_STORE_USER || (c->sampled && now->sampled))
+		if (!now || now->flags & SLAB_STORE_USER ||
+		    (c->sampled && (now->sampled || now->sampling_left)))
 			continue;
 		util_warn(
 			t->options->command,
@@ -223,7 +224,7 @@ int track_switch_off(struct tracking *t, bool all)
 
 		if (all ? now && now->flags & SLAB_STORE_USER : c->switched && !c->sampled)
 			batch_add(&full, t, i);
-		if (all ? now && now->sampled : c->switched && c->sampled)
+		if (all ? now && (now->sampled || now->sampling_left) : c->switched && c->sampled)
 			batch_add(&sampled, t, i);
 		c->switched = false;
 	}

@@ -141,6 +141,40 @@ IN_CHILD(test_sample)
 	CHILD_CHECK(!strcmp(control.failed_name, "inline"));
 }
 
+/* Caches that a tool left, which died: they do not go on with the next one's lease. */
+IN_CHILD(test_sample_left)
+{
+	uint64_t now = os_clock_ms();
+	uint64_t before = now - CONTROL_SAMPLING_LEASE_MS - 1000;
+	struct cache *a, *b;
+	uint64_t *since_a, *since_b;
+
+	ready();
+	a = make_front("a", 64, "none");
+	b = make_front("b", 128, "none");
+	CHILD_CHECK(send(CONTROL_SAMPLE, "*", "", 1) == 0);
+	since_a = &a->engine.debug->tracking_since;
+	since_b = &b->engine.debug->tracking_since;
+	/* two commands before the first lease */
+	CHILD_CHECK(send(CONTROL_SAMPLE, "b", "", 1) == 0 && a->watch & WATCH_SAMPLE);
+	/* the lease runs: one that is sampled already goes on */
+	*since_a = *since_b = before;
+	control.sample_mean = 10;
+	control.sample_until = now + 100000;
+	CHILD_CHECK(send(CONTROL_SAMPLE, "a", "", 1) == 0);
+	CHILD_CHECK(b->watch & WATCH_SAMPLE && *since_a == before && *since_b == before);
+	control.sample_until = now - 1;
+	CHILD_CHECK(send(CONTROL_SAMPLE, "a", "", 1) == 0);
+	CHILD_CHECK(a->watch & WATCH_SAMPLE && *since_a >= now);
+	CHILD_CHECK(!(b->watch & WATCH_SAMPLE) && *since_b == 0);
+	/* so is one that the process has ended itself */
+	*since_a = before;
+	control.sample_mean = 0;
+	control.sample_until = CONTROL_SAMPLING_FOREVER;
+	CHILD_CHECK(send(CONTROL_SAMPLE, "b", "", 1) == 0);
+	CHILD_CHECK(b->watch & WATCH_SAMPLE && !(a->watch & WATCH_SAMPLE));
+}
+
 IN_CHILD(test_shrink_and_trim)
 {
 	struct cache *c;
@@ -494,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_debug),
 		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_sample_left),
 		cmocka_unit_test(test_shrink_and_trim),
 		cmocka_unit_test(test_validate),
 		cmocka_unit_test(test_tune),
