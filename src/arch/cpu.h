@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by debug/kfence/kfence_fault.c, engine/charged.c, engine/slub/free.c,
- *             front/array_sheaf.h, front/depot_lane.h, os/cpu/rseq.c and os/lock/lock.c.
+ * Flow:       used by debug/kfence/kfence_fault.c, engine/slub/free.c, front/array_sheaf.h,
+ *             front/depot_lane.h, os/cpu/rseq.c and os/lock/lock.c.
  *
  * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.
  *           void arch_prefetch_write(p): asks for p's cache line, to be written soon.

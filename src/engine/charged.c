@@ -10,7 +10,6 @@
  */
 #include "engine/charged.h"
 
-#include "arch/cpu.h"
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/evacuation.h"
@@ -21,21 +20,18 @@ const struct engine_charges *engine_charges;
 
 /* ---- charges ---- */
 
-/* Of objects that are in use: a change that is under way is undone at once. */
+/*
+ * Of objects that are in use: a change that is under way is undone, so the number beside it is
+ * theirs, and nobody waits for who was switched off in the middle of it.
+ */
 static unsigned long group_of_objects(const struct engine *e)
 {
-	unsigned long group;
-
-	/* pairs with engine_set_group() */
-	while (unlikely((group = load_acquire(&engine_groups[e->id].group)) ==
-			ENGINE_GROUP_CHANGES))
-		arch_pause();
-	return group;
+	return engine_group(e) & ~ENGINE_GROUP_CHANGES;
 }
 
 void engine_uncharge(const struct engine *e, unsigned int n)
 {
-	unsigned long group = engine_group(e) ? group_of_objects(e) : 0;
+	unsigned long group = group_of_objects(e);
 
 	if (group && n)
 		engine_charges->uncharge(group, n * (size_t)e->size);
@@ -63,7 +59,7 @@ struct engine_charge engine_charge_begin(struct engine *e, unsigned int want, bo
 	CHARGED_INJECT(1);
 	charge.group = __atomic_load_n(&g->group, __ATOMIC_SEQ_CST);
 	CHARGED_INJECT(2);
-	if (charge.group == ENGINE_GROUP_CHANGES)
+	if (charge.group & ENGINE_GROUP_CHANGES)
 		charge.nr = 0;
 	else if (charge.group)
 		charge.nr = charge_most(e, charge.group, want, forced);
@@ -96,11 +92,11 @@ bool engine_set_group(struct engine *e, unsigned long group)
 
 	if (!is_idle(e)) /* mostly so: then nobody waits for the look below */
 		return false;
-	old = __atomic_exchange_n(&g->group, ENGINE_GROUP_CHANGES, __ATOMIC_SEQ_CST);
+	old = __atomic_fetch_or(&g->group, ENGINE_GROUP_CHANGES, __ATOMIC_SEQ_CST);
 	CHARGED_INJECT(3);
 	idle = is_idle(e);
 	CHARGED_INJECT(4);
-	store_release(&g->group, idle ? group : old); /* pairs with group_of_objects() */
+	store_release(&g->group, idle ? group : old); /* pairs with engine_charge_begin() */
 	return idle;
 }
 

@@ -15,22 +15,21 @@
  * Who takes objects counts itself first and then looks at the group. engine_set_group() stores that
  * the group changes first, and then looks whether anybody is counted, or there are slabs. One of
  * both sees the other: the objects are refused, or the change is. Objects that come back lie in
- * slabs, which are counted, so that their group is the one that they were charged to.
+ * slabs, which are counted, so that their group is the one that they were charged to; the number
+ * stays in the word meanwhile.
  */
 #ifndef ENGINE_CHARGED_H
 #define ENGINE_CHARGED_H
 
-#include <limits.h>
-
 #include "base/atomic.h"
 #include "engine/engine.h"
 
-/* No object is handed out meanwhile. */
-#define ENGINE_GROUP_CHANGES ULONG_MAX
+/* Beside the number of the group; no object is handed out meanwhile. */
+#define ENGINE_GROUP_CHANGES (1ul << 63)
 
 /* Tools read it from outside. */
 struct engine_group {
-	unsigned long group; /* its number; 0: none; ENGINE_GROUP_CHANGES; atomic */
+	unsigned long group; /* its number; 0: none; maybe with ENGINE_GROUP_CHANGES; atomic */
 	unsigned long users; /* who take objects; atomic */
 	unsigned long size;  /* bytes that an object is charged with; set with the first group */
 };

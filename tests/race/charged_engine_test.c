@@ -67,11 +67,11 @@ static const struct engine_charges charges = { charge, uncharge };
 /* BROKEN_LOOK: the group is looked at before the taker is counted. */
 static struct engine_charge begin(unsigned int nr)
 {
-	struct engine_charge c = { .group = engine_group(&engine), .nr = nr };
+	struct engine_charge c = { .group = load_relaxed(&engine_groups[ID].group), .nr = nr };
 
 	if (!(broken & BROKEN_LOOK))
 		return engine_charge_begin(&engine, nr, false);
-	if (c.group == ENGINE_GROUP_CHANGES)
+	if (c.group & ENGINE_GROUP_CHANGES)
 		return (struct engine_charge){ 0 };
 	inject(1);
 	fetch_add(&engine_groups[ID].users, 1);

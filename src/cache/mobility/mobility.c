@@ -17,8 +17,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "cache/internal.h"
+#include "os/lock/wait.h"
 #include "os/process/die.h"
-#include "os/process/process.h"
 #include "page/meta.h"
 
 struct list_head mobility_list = { &mobility_list, &mobility_list };
@@ -44,8 +44,10 @@ static bool is_movable(const struct mobility *m)
 /* Pairs with mobility_release(): what that thread did is over. */
 static void wait_for(const struct mobility *m)
 {
+	unsigned int us = 0;
+
 	while (inside != m && load_acquire(&m->running))
-		os_yield();
+		os_nap(&us);
 }
 
 static int refuse(const struct cache *c, const struct mobility_functions *functions)

@@ -29,6 +29,7 @@
 #include "cache/control/control.h"
 #include "cache/internal.h"
 #include "cache/reclaim/shrinker.h"
+#include "os/lock/wait.h"
 #include "os/memory/cgroup.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
@@ -197,6 +198,7 @@ static bool try_look(gfp_t gfp)
 
 void reclaim_due(gfp_t gfp)
 {
+	unsigned int us = 0;
 	uint64_t start;
 
 	if (callback_inside || is_mine || try_look(gfp))
@@ -205,7 +207,7 @@ void reclaim_due(gfp_t gfp)
 	fetch_add(&reclaim_counters.waits, 1);
 	start = os_clock_ms();
 	while (load_acquire(&busy) && os_clock_ms() - start < WAIT_MS) /* pairs with end() */
-		os_yield();
+		os_nap(&us);
 }
 
 /* A child of this thread goes on with what it is at. */

@@ -29,6 +29,7 @@
 #include "os/process/die.h"
 #include "os/process/file.h"
 #include "os/lock/lock.h"
+#include "os/lock/wait.h"
 #include "os/process/process.h"
 #include "os/process/say.h"
 #include "os/memory/vm.h"
@@ -179,13 +180,15 @@ static bool is_notifying(void)
  */
 void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
 {
+	unsigned int us = 0;
+
 	report_text_open();
 	state.hook = hook;
 	state.arg = arg;
 	state.quiet = quiet;
 	close_options();
 	while (!is_notifying() && load_acquire(&nr_notifying)) /* pairs with notify() */
-		os_yield();
+		os_nap(&us);
 }
 
 /* ---- a report ---- */

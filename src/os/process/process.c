@@ -54,11 +54,6 @@ uint64_t os_blocked_signals(void)
 	return set;
 }
 
-void os_yield(void)
-{
-	os_syscall(SYS_sched_yield);
-}
-
 void os_exit(int status)
 {
 	for (;;)

@@ -27,9 +27,6 @@ void os_thread_name(char name[OS_THREAD_NAME_MAX]);
 /* Signals that this thread has blocked: bit n for number n + 1. */
 uint64_t os_blocked_signals(void);
 
-/* Lets others run. */
-void os_yield(void);
-
 /* Ends the process at once: no handlers of the program run. */
 _Noreturn void os_exit(int status);
 /* With SIGABRT. */

@@ -188,6 +188,26 @@ static void test_tries_and_moves(void **state)
 	assert_int_equal(engine_groups[ID].users, 0);
 }
 
+/* Who changes the group may be switched off in the middle: objects that come back do not wait. */
+static void test_in_a_change(void **state)
+{
+	const struct engine_ops *ops = engine.ops;
+	unsigned long *group = &engine_groups[ID].group;
+	void *objs[8];
+
+	(void)state;
+	assert_int_equal(ops->refill(&engine, objs, 8, 0, -1), 8);
+	*group |= ENGINE_GROUP_CHANGES;
+	assert_int_equal(ops->refill(&engine, objs, 8, 0, -1), 0);
+	ops->flush(&engine, objs, 7);
+	assert_int_equal(charged_bytes, SIZE);
+	frees = true;
+	assert_true(ops->try_free(&engine, &has));
+	assert_int_equal(charged_bytes, 0);
+	*group &= ~ENGINE_GROUP_CHANGES;
+	assert_int_equal(engine_group(&engine), 3);
+}
+
 /* Without a group nothing is charged, and nothing refused. */
 static void test_no_group(void **state)
 {
@@ -209,6 +229,7 @@ int main(void)
 		cmocka_unit_test_setup(test_operations, begin),
 		cmocka_unit_test_setup(test_refill, begin),
 		cmocka_unit_test_setup(test_tries_and_moves, begin),
+		cmocka_unit_test_setup(test_in_a_change, begin),
 		cmocka_unit_test_setup(test_no_group, begin),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/lock/wait_test.c - sleeping on a word: until it changes, until the time is over
+ * unit/os/lock/wait_test.c - sleeping on a word: until it changes, until the time is over; for a
+ * moment
  */
 #include <errno.h>
 #include <pthread.h>
@@ -88,13 +89,34 @@ static void test_woken(void **state)
 	assert_int_equal(awake, THREADS);
 }
 
+/* Each time twice as long, to a millisecond; none is shorter than it says. */
+static void test_nap(void **state)
+{
+	struct timespec from;
+	struct timespec to;
+	unsigned int us = 0;
+	unsigned int sum = 0;
+
+	(void)state;
+	errno = 123;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (unsigned int i = 0, want = OS_NAP_LEAST_US; i < 10; i++, want *= 2) {
+		os_nap(&us);
+		assert_int_equal(us, MIN(want, OS_NAP_MOST_US));
+		sum += us;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	assert_int_equal(errno, 123);
+	assert_true((to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000 >=
+		    sum);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_returns),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_woken),
+		cmocka_unit_test(test_returns), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_time),	cmocka_unit_test(test_woken),
+		cmocka_unit_test(test_nap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,19 +110,12 @@ static void test_blocked(void **state)
 	assert_false(os_blocked_signals() >> (SIGUSR2 - 1) & 1);
 }
 
-static void test_yield(void **state)
-{
-	(void)state;
-	errno = 77;
-	os_yield();
-	assert_int_equal(errno, 77);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thread), cmocka_unit_test(test_blocked),
-		cmocka_unit_test(test_yield),  cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_ends),
 	};
 
