@@ -23,8 +23,11 @@
  * were shrunk in vain, is kept for each CPU. While it is the same nothing was freed there, and
  * nothing is gained; what other CPUs freed is found when IN_VAIN_MS have passed. A thread that does
  * more than to ask has another trace each time, and so has one that frees what it can spare until
- * it gets what it wants. That one asks for the same each time; for who asks for one thing and
- * another, ROW_MAX times in vain, caches are shrunk once in SHRINK_MS from then on.
+ * it gets what it wants. That one asks for the same each time. For who asks for one thing and
+ * another, ROW_MAX times in vain in a row, caches are shrunk where fronts hold enough by now: in
+ * vain they were emptied, so it was freed since then. Enough is what is asked for, twice as much
+ * each time that it was in vain again, and no more than an eighth of the limit; else once in
+ * SHRINK_MS. A shrink that is of use ends the row.
  */
 #include "cache/group/group.h"
 #include "cache/pressure.h"
@@ -56,10 +59,12 @@ struct reclaimer {
 #define ROW_MAX 4u
 #define ROW_MS 100u
 #define SHRINK_MS 4u
+#define MOST_DOUBLED 6u
+#define SHARE_OF_LIMIT 8u
 #define NR_TRACES 64u /* CPUs share them, if there are more */
 
 static struct {
-	uint64_t trace; /* 0: none */
+	uint64_t trace; /* 0: none, or it was of use */
 	uint64_t at;	/* os_clock_ms() when caches were last shrunk */
 	size_t size;	/* bytes that were asked for */
 	size_t asked;	/* by the last one, whether caches were shrunk for it or not */
@@ -256,21 +261,73 @@ static struct cache *limited(const struct pressure *p)
 	return p->cache && engine_limit_is_met(&p->cache->engine) ? p->cache : NULL;
 }
 
+/* Pages that it would have taken, at least. */
+static unsigned long pages_of(const struct pressure *p)
+{
+	if (!p->cache)
+		return (p->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	return 1ul << load_acquire(&p->cache->engine.layout)->min_order; /* pairs: debug/attach.c */
+}
+
+/* Pages, at most, that a shrink of c would get: each object may be the last one of its slab. */
+static unsigned long hope_of(struct cache *c)
+{
+	const struct engine *e = &c->engine;
+	unsigned long pages = load_relaxed(&engine_limits[e->id].pages);
+	unsigned int order;
+	unsigned long held;
+
+	if (!front_has_arrays(&c->front) && c->front.ops != &front_queues_ops)
+		return pages; /* what is freed goes past the front as well */
+	held = c->front.ops->held(&c->front);
+	if (e->ops->heap)
+		return held;
+	order = load_acquire(&e->layout)->order; /* pairs: debug/attach.c */
+	return MIN(held << order, pages);
+}
+
+/* The same of all caches, until it is enough. */
+static bool may_get(struct cache *c, unsigned long enough)
+{
+	unsigned long pages = c ? hope_of(c) : 0;
+	struct list_head *pos;
+
+	if (c)
+		return pages >= enough;
+	lock_acquire(&cache_lock);
+	for (pos = cache_list.next; pos != &cache_list && pages < enough; pos = pos->next)
+		pages += hope_of(list_entry(pos, struct cache, list));
+	cache_unlock();
+	return pages >= enough;
+}
+
+/* Was enough freed since caches were shrunk in vain for one thing and another? */
+static bool is_enough_freed(unsigned int place, const struct pressure *p, struct cache *c)
+{
+	unsigned int row = load_relaxed(&in_vain[place].row);
+	unsigned long limit =
+		load_relaxed(c ? &engine_limits[c->engine.id].most : &limit_counters.limit);
+
+	return row < ROW_MAX || may_get(c, MIN(pages_of(p) << MIN(row - ROW_MAX, MOST_DOUBLED),
+					       limit / SHARE_OF_LIMIT));
+}
+
 /* Caches were shrunk here before. Is it too soon to do so again? */
-static bool is_too_soon(unsigned int place, const struct pressure *p)
+static bool is_too_soon(unsigned int place, const struct pressure *p, struct cache *c)
 {
 	uint64_t now = os_clock_ms();
 	uint64_t ms = now - load_relaxed(&in_vain[place].at);
 	bool other = xchg(&in_vain[place].asked, p->size) != p->size;
 
-	if (ms > ROW_MS)
+	if (ms > ROW_MS || !load_relaxed(&in_vain[place].trace))
 		store_relaxed(&in_vain[place].row, 0);
 	if (load_relaxed(&in_vain[place].trace) == p->found &&
 	    load_relaxed(&in_vain[place].size) <= p->size && ms < IN_VAIN_MS)
 		return true;
-	if (other && ms < SHRINK_MS && load_relaxed(&in_vain[place].row) >= ROW_MAX)
+	if (other && ms < SHRINK_MS && !is_enough_freed(place, p, c))
 		return true;
 	store_relaxed(&in_vain[place].at, now);
+	store_relaxed(&in_vain[place].trace, 0); /* until it is known that it was in vain */
 	return false;
 }
 
@@ -280,7 +337,7 @@ static bool is_too_soon(unsigned int place, const struct pressure *p)
  */
 static bool is_in_vain(struct pressure *p)
 {
-	const struct cache *c = limited(p);
+	struct cache *c = limited(p);
 	int cpu = percpu_cpu();
 	unsigned int i = place_of(c, cpu);
 
@@ -290,7 +347,7 @@ static bool is_in_vain(struct pressure *p)
 	    shrinkers_may_run(p->wanted) || load_relaxed(&reclaimers.next) != &reclaimers)
 		return false;
 	p->found = trace_of(c, cpu);
-	return p->found && is_too_soon(i, p);
+	return p->found && is_too_soon(i, p, c);
 }
 
 /* It failed although caches were shrunk. */
@@ -351,14 +408,6 @@ static bool wants_silence(const struct pressure *p)
 
 	return p->wanted & __GFP_NOWARN && !p->is_malloc &&
 	       !(id >= USLAB_ID_MALLOC && id < USLAB_ID_KMALLOC);
-}
-
-/* Pages that it would have taken, at least. */
-static unsigned long pages_of(const struct pressure *p)
-{
-	if (!p->cache)
-		return (p->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
-	return 1ul << load_acquire(&p->cache->engine.layout)->min_order; /* pairs: debug/attach.c */
 }
 
 /* Then that is said of it, and not what the engine says where there is no memory. */

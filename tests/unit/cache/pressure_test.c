@@ -412,6 +412,63 @@ IN_CHILD(test_free_and_ask)
 	}
 }
 
+#define SMALL_LIMIT (1ul << 20)
+
+static struct cache *caches[6];
+static const unsigned int sizes[] = { 16, 64, 200, 1000, 3000, 8000 };
+
+static void make_sizes(void)
+{
+	ready();
+	stay_here();
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
+		caches[i] = make("c", sizes[i], 0, SLAB_NO_MERGE);
+	limit_set(SMALL_LIMIT);
+}
+
+static void give(struct cache *c, void **list, unsigned long n)
+{
+	while (n-- && *list) {
+		void *obj = *list;
+
+		*list = *(void **)obj;
+		cache_free(c, obj);
+	}
+}
+
+/* What is freed can be had again, in whatever sizes: no idle slabs of others keep it. */
+IN_CHILD(test_freed_is_had)
+{
+	void *list = NULL;
+
+	make_sizes();
+	for (unsigned int i = 0; i < 4 * ARRAY_SIZE(sizes); i++) {
+		struct cache *c = caches[i % ARRAY_SIZE(sizes)];
+		unsigned long n = take_all(c, &list);
+
+		CHILD_CHECK(n * c->engine.size > SMALL_LIMIT / 8 * 7);
+		give(c, &list, n);
+	}
+	cache_check_all();
+}
+
+/* Also after failures of many sizes, where only the CPU's array has it. */
+IN_CHILD(test_freed_is_had_after_failures)
+{
+	void *list = NULL;
+
+	make_sizes();
+	take_all(caches[4], &list);
+	for (unsigned int i = 0; i < 40; i++) {
+		give(caches[4], &list, 1);
+		CHILD_CHECK(!cache_alloc(caches[i % 3], NOWARN, NUMA_NO_NODE));
+		take_all(caches[4], &list);
+	}
+	give(caches[4], &list, 30);
+	CHILD_CHECK(held(caches[4]) == 30);
+	CHILD_CHECK(cache_alloc(caches[3], NOWARN, NUMA_NO_NODE));
+}
+
 #define OF_PROCESS "uslab: limit of 4.0 MiB met: 4.0 MiB held, 1000 bytes refused to c\n"
 #define OF_CACHE "uslab: limit of 256.0 KiB of cache d met: 256.0 KiB held, 1000 bytes refused\n"
 #define LEFT_OUT "uslab: 3 reports were suppressed; USLAB_CONF=report.burst=0 shows all\n"
@@ -522,6 +579,8 @@ int main(void)
 		cmocka_unit_test(test_hook_is_not_nested),
 		cmocka_unit_test(test_ask_again),
 		cmocka_unit_test(test_free_and_ask),
+		cmocka_unit_test(test_freed_is_had),
+		cmocka_unit_test(test_freed_is_had_after_failures),
 		cmocka_unit_test(test_lines),
 	};
 
