@@ -30,6 +30,7 @@
 #include "os/memory/resident.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "page/limit.h"
 #include "page/realtime.h"
 
 static struct lock init_lock = LOCK_INIT(RANK_NONE);
@@ -51,11 +52,26 @@ static size_t realtime_most(void)
 	return available ? available - available / 8 : SIZE_MAX;
 }
 
+/* What is made ready is held. */
+static size_t left_by_limit(void)
+{
+	size_t limit = load_relaxed(&limit_counters.limit);
+
+	return limit == LIMIT_NONE ? SIZE_MAX : (limit - MIN(limit, limit_held())) << PAGE_SHIFT;
+}
+
 static void start_realtime(size_t bytes)
 {
+	size_t most = realtime_most();
+	size_t left = left_by_limit();
+
 	if (!bytes)
 		return;
-	if (realtime_start(bytes, realtime_most()))
+	if (realtime_start(bytes, MIN(most, left)) && left < most)
+		os_say("USLAB_CONF: realtime: the limit of %lu KiB allows only %lu KiB",
+		       load_relaxed(&limit_counters.limit) << (PAGE_SHIFT - 10),
+		       realtime_counters.bytes >> 10);
+	else if (realtime_counters.bytes < bytes)
 		os_say("USLAB_CONF: realtime: there is memory for %lu KiB only",
 		       realtime_counters.bytes >> 10);
 	if (realtime_counters.locked < realtime_counters.bytes)

@@ -5,7 +5,7 @@
  * Data:       struct live_objects, on the stack of who asks (4 KiB).
  * Invariants: an object in use is the program's, or one that a front or a lent sheaf holds.
  * Locks:      the engine's, inside of live_read(); the caller sees to it that the slab stays one.
- * Flow:       used by live.c, clear.c and cache/mobility/; calls the engine's walk_slab.
+ * Flow:       used by live.c and cache/mobility/; calls the engine's walk_slab.
  */
 #ifndef CACHE_LIVE_H
 #define CACHE_LIVE_H

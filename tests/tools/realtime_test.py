@@ -92,6 +92,20 @@ class RealtimeTest(InFolder):
         self.assertRegex(run.stderr, r"\A.*realtime: there is memory for [1-9]\d* KiB only\n"
                                      r".*realtime: memory is not locked, .*\n\Z")
 
+    def test_limit(self):
+        """Whichever comes first, no more than the limit is made ready, and one line says so."""
+        for conf in ("limit=16M,realtime=64M", "realtime=64M,limit=16M"):
+            with self.subTest(conf=conf):
+                run = self.run_load(conf, "0", "any", preexec_fn=without_right_to_lock)
+                self.assertEqual(run.returncode, 0, run)
+                found = re.search(r"(?m)^.*USLAB_CONF: realtime: the limit of 16384 KiB allows only (\d+) KiB$",
+                                  run.stderr)
+                self.assertLessEqual(int(found[1]), 16 << 10)
+                totals = json.loads(self.info(conf, "--json"))["uslab"]
+                self.assertEqual(totals["realtime_bytes"], int(found[1]) << 10)
+                self.assertLessEqual(totals["held_bytes"], totals["limit"])
+        self.assertNotIn("limit of", self.run_load("limit=64M,realtime=32M", "0", "any").stderr)
+
     def info(self, conf, *options, **more):
         process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 /*
  * engine/slub/check.c - is every slab what it says it is; and who is still in use
  *
- * Data:       a bitmap of a slab's objects on the stack (4 KiB).
+ * Data:       a bitmap of a slab's objects on the stack (4 KiB); of a part of them for walks.
  * Invariants: those of slub.h, slab.h and of struct page; a violation ends in CHECK().
  * Locks:      list_lock of each node in turn. Pushes must not run meanwhile: quiescent caches.
  * Flow:       called by free.c, shrink.c and through slub_ops; for debug builds and reports.
@@ -23,11 +23,6 @@ static bool bitmap_mark(struct bitmap *map, unsigned int i)
 
 	map->word[i / 64] |= bit;
 	return fresh;
-}
-
-static bool bitmap_has(const struct bitmap *map, unsigned int i)
-{
-	return map->word[i / 64] & (1ull << (i % 64));
 }
 
 /*
@@ -132,17 +127,39 @@ void slub_check(struct engine *e)
 		check_node(e, i);
 }
 
+#define PART 2048u /* objects that a walk looks at at once: for small stacks */
+
+/* Marks the free objects with numbers from first on. */
+static void mark_part(struct engine *e, const struct page *slab, unsigned int first,
+		      uint64_t map[PART / 64])
+{
+	struct slub_state state = slub_read(slab);
+	unsigned int left = state.counters.formatted;
+	void *obj;
+
+	memset(map, 0, PART / 8);
+	for (obj = state.freelist; obj; obj = freeptr_get(slub_of(e), slab->layout, obj)) {
+		unsigned int i = object_index(slab, obj, state.counters.formatted) - first;
+
+		CHECK(left--); /* each is met once */
+		if (i < PART)
+			map[i / 64] |= 1ull << (i % 64);
+	}
+}
+
 /* Context: list_lock of its node. */
 static void walk_slab_locked(struct engine *e, struct page *slab,
 			     void (*visit)(void *slab, void *obj, void *arg), void *arg)
 {
 	unsigned int formatted = slub_read(slab).counters.formatted;
-	struct bitmap map;
+	uint64_t map[PART / 64];
 
-	mark_free(e, slab, &map);
-	for (unsigned int i = 0; i < formatted; i++)
-		if (!bitmap_has(&map, i))
+	for (unsigned int i = 0; i < formatted; i++) {
+		if (i % PART == 0)
+			mark_part(e, slab, i, map);
+		if (!(map[i % PART / 64] >> (i % 64) & 1))
 			visit(page_address(slab), slub_object(slab, i), arg);
+	}
 }
 
 void slub_walk_slab(struct engine *e, struct page *slab,

@@ -102,12 +102,72 @@ IN_CHILD(test_empty)
 	CHILD_CHECK(cache_clear(c, NULL) == 0 && stats_of(c).nr_slabs == 0);
 }
 
+#define STACK_BYTES (256ul << 10)
+#define STACK_BOUND 4096u /* what threads of small programs have; musl's least is 2 KiB */
+#define STACK_FILL 0x5a
+
+static char stack[STACK_BYTES] __attribute__((aligned(64)));
+static size_t stack_used;
+
+static void *clear_there(void *arg)
+{
+	char *at = __builtin_frame_address(0);
+	size_t low = 0;
+
+	CHILD_CHECK(cache_clear(arg, NULL) == 0);
+	while (stack[low] == STACK_FILL)
+		low++;
+	stack_used = (size_t)(at - stack) - low;
+	return NULL;
+}
+
+/* Objects of 8 bytes: the most that a slab of one page has. */
+IN_CHILD(test_small_stack)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	struct cache *c;
+
+	if (LOCK_RANKS || getenv("USLAB_TEST_VALGRIND"))
+		child_cannot("the stack of a debug build is larger");
+	ready();
+	c = make("c", 8, 0, SLAB_NO_MERGE);
+	for (unsigned int i = 0; i < 5000; i++)
+		CHILD_CHECK(get(c));
+	memset(stack, STACK_FILL, sizeof(stack));
+	CHILD_CHECK(!pthread_attr_init(&attr));
+	CHILD_CHECK(!pthread_attr_setstack(&attr, stack, sizeof(stack)));
+	CHILD_CHECK(!pthread_create(&thread, &attr, clear_there, c));
+	pthread_join(thread, NULL);
+	printf("stack: %zu bytes\n", stack_used);
+	CHILD_CHECK(in_use(c) == 0 && stack_used && stack_used <= STACK_BOUND);
+}
+
+/* More than are looked at at once, with those of other slabs behind them; every third is free. */
+IN_CHILD(test_large_slabs)
+{
+	static void *p[40000];
+	struct cache *c;
+
+	setenv("USLAB_CONF", "slab_max_order=6,slab_min_order=6", 1);
+	ready();
+	c = make("c", 8, 0, SLAB_NO_MERGE);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = get(c);
+	CHILD_CHECK(stats_of(c).nr_slabs < 10);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i += 3)
+		cache_free(c, p[i]);
+	CHILD_CHECK(cache_clear(c, NULL) == 0 && in_use(c) == 0 && stats_of(c).nr_slabs == 0);
+	cache_check_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merged),	cmocka_unit_test(test_after_a_leak),
 		cmocka_unit_test(test_guarded), cmocka_unit_test(test_freed_ones_are_free),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_empty),	cmocka_unit_test(test_small_stack),
+		cmocka_unit_test(test_large_slabs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
