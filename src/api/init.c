@@ -67,9 +67,9 @@ __attribute__((constructor(101))) static void init_at_load(void)
 	else if (kmalloc_refuse())
 		os_say("no memory at program start (ulimit -v, ulimit -d?); all allocations will "
 		       "fail");
-	else
-		os_say("no memory at program start (ulimit -v, ulimit -d?); kmalloc() must not be "
-		       "called");
+	else /* those are inlined, and look at words that are not there */
+		os_say("no memory at program start (ulimit -v, ulimit -d?); all allocations will "
+		       "fail, but kmalloc() of a size that the compiler knows must not be called");
 }
 
 USLAB_API const char *uslab_version(void)
