@@ -209,9 +209,8 @@ struct kmem_cache_args {
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
  * when an object with the metadata of its flags, and 8 bytes for a constructor, does not fit the
- * largest slab, ENOSPC when
- * USLAB_MAX_CACHES exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU without RCU). With
- * SLAB_PANIC a failure aborts the program.
+ * largest slab, ENOSPC when USLAB_MAX_CACHES exist, ENAMETOOLONG, EOPNOTSUPP for
+ * SLAB_TYPESAFE_BY_RCU without RCU). With SLAB_PANIC a failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
 					       unsigned int align, slab_flags_t flags,

@@ -10,9 +10,9 @@
  *             that are kept included: all that is or may be resident. Not what describes pages, nor
  *             other metadata.
  * Locks:      none: limit.c has the contract. Marks are set by any thread.
- * Flow:       called by large.c, purge.c, zone.h, buddy.c, api/limits_api.c, cache/pressure.c,
- *             cache/config/options.c and cache/reclaim/ahead.c; tools read the counters from
- *             outside.
+ * Flow:       called by large.c, purge.c, zone.h, buddy.c, api/limits_api.c, cache/init.c,
+ *             cache/pressure.c, cache/config/options.c and cache/reclaim/ahead.c; tools read the
+ *             counters from outside.
  */
 #ifndef PAGE_LIMIT_H
 #define PAGE_LIMIT_H

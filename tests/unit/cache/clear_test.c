@@ -164,9 +164,9 @@ IN_CHILD(test_large_slabs)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merged),	cmocka_unit_test(test_after_a_leak),
-		cmocka_unit_test(test_guarded), cmocka_unit_test(test_freed_ones_are_free),
-		cmocka_unit_test(test_empty),	cmocka_unit_test(test_small_stack),
+		cmocka_unit_test(test_merged),	    cmocka_unit_test(test_after_a_leak),
+		cmocka_unit_test(test_guarded),	    cmocka_unit_test(test_freed_ones_are_free),
+		cmocka_unit_test(test_empty),	    cmocka_unit_test(test_small_stack),
 		cmocka_unit_test(test_large_slabs),
 	};
 
