@@ -16,6 +16,7 @@
 #include "debug/report/report.h"
 #include "engine/slub/slub.h"
 #include "front/queues.h"
+#include "os/time/clock.h"
 
 /*
  * As a tool does it; who carries it out is the caller's next slow path. Commas stand between
