@@ -317,9 +317,10 @@ static void test_wrong_conf(void **state)
 	assert_non_null(strstr(c.text,
 			       "\nuslab: USLAB_CONF: ignored \"what=ever\": there is no such "
 			       "option, but engine, front, engine:PATTERN, "));
-	assert_non_null(strstr(c.text, " asan\nuslab: USLAB_CONF: ignored \"slab_min_order\": "
-				       "slab_min_order takes 0 to 10, and not more than "
-				       "slab_max_order (3), and has no value here\n"));
+	assert_non_null(strstr(c.text,
+			       " asan\nuslab: USLAB_CONF: ignored \"slab_min_order\": "
+			       "slab_min_order takes 0 to 10, and not more than "
+			       "slab_max_order (3), which comes before, and has no value here\n"));
 }
 
 /* A mistyped key: the one that was meant, in place of a list of all. */
@@ -384,7 +385,7 @@ IN_CHILD(test_explained)
 		  "report.burst takes 0 to 4294967295 reports, 0 for all, and has" },
 		{ "purge_limit", "x", "purge_limit takes bytes, also as 64k, 16M, 1G" },
 		{ "stats", "2", "stats takes 0 or 1, nothing means 1" },
-		{ "topology", "1x2", "topology takes CPUSxNODES, as 64x4" },
+		{ "topology", "1x2", "topology takes CPUSxNODES, as 64x4, 1500x64 at most" },
 	};
 	char why[OS_ENV_WHY_BYTES];
 
