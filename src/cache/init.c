@@ -65,8 +65,6 @@ static void start_realtime(size_t bytes)
 	size_t most = realtime_most();
 	size_t left = left_by_limit();
 
-	if (!bytes)
-		return;
 	if (realtime_start(bytes, MIN(most, left)) && left < most)
 		os_say("USLAB_CONF: realtime: the limit of %lu KiB allows only %lu KiB",
 		       load_relaxed(&limit_counters.limit) << (PAGE_SHIFT - 10),
@@ -106,7 +104,8 @@ static int init_floors(void)
 		return ret;
 	if (cache_defaults.purge_lazily && buddy_purge_lazily())
 		os_say("USLAB_CONF: purge: no memory for its bits, free pages go back at once");
-	start_realtime(cache_defaults.realtime_bytes);
+	if (cache_defaults.realtime_bytes)
+		start_realtime(cache_defaults.realtime_bytes);
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	instrument_init();
 	if (profile_start())
