@@ -137,7 +137,8 @@ def main():
             if data != expected:
                 preload.fail(f"with {library}: {data}, expected {expected}")
             runs.append(result)
-    peaks.add("redis-server", *results.values())
+    # runs differ by 2 %, and Redis 8 has 1.10 where Redis 7 has 1.08
+    peaks.add("redis-server", *results.values(), limit=1.13)
     peaks.finish()
 
 

@@ -291,7 +291,7 @@ static void test_kfree_bulk(void **state)
 		{ "own cache, cpuslab", "cpuslab", some_of_cache, 67 },
 		{ "two own caches, array", "array", some_of_two_caches, 110 },
 		{ "two own caches, cpuslab", "cpuslab", some_of_two_caches, 100 },
-		{ "kmallocs", "array", some_kmallocs, 67 },
+		{ "kmallocs", "array", some_kmallocs, 70 }, /* GCC 14: 68 */
 		{ "kmallocs of two sizes", "array", kmallocs_of_two_sizes, 100 },
 	};
 
