@@ -64,12 +64,13 @@ static void start_realtime(size_t bytes)
 {
 	size_t most = realtime_most();
 	size_t left = left_by_limit();
+	int ret = realtime_start(bytes, MIN(most, left));
 
-	if (realtime_start(bytes, MIN(most, left)) && left < most)
+	if (ret && left < most)
 		os_say("USLAB_CONF: realtime: the limit of %lu KiB allows only %lu KiB",
 		       load_relaxed(&limit_counters.limit) << (PAGE_SHIFT - 10),
 		       realtime_counters.bytes >> 10);
-	else if (realtime_counters.bytes < bytes)
+	else if (ret)
 		os_say("USLAB_CONF: realtime: there is memory for %lu KiB only",
 		       realtime_counters.bytes >> 10);
 	if (realtime_counters.locked < realtime_counters.bytes)
