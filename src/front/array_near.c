@@ -2,13 +2,14 @@
 /*
  * front/array_near.c - an array whose objects lie scattered, or in slabs of other CPUs, gets others
  *
- * Why:        docs/adr/0058, docs/adr/0074.
+ * Why:        docs/adr/0058, docs/adr/0074, docs/adr/0082.
  * Data:       of each depot how many exchanges are left, and since when (depot.h).
  * Invariants: an exchange takes as many objects from the engine as it gives back, or fewer. For
  *             neighbours no slab is made.
  * Locks:      the engine's inside calls. The counts are hints, changed without a lock: what is lost
  *             when two threads change them are some exchanges more or fewer.
- * Flow:       called by array_sheaf.h; calls array.c, engine->ops, page/realtime.h.
+ * Flow:       called by array_sheaf.h; calls array.c, depot_sort.c, engine->ops,
+ *             page/realtime.h.
  *
  * Objects go out of arrays and depots in the order in which they came back. A program that frees
  * in any order and then builds a list gets objects that lie each on another page, and pays for it
@@ -16,7 +17,8 @@
  * some 25 ns for an object back and another one out. So a miss that is about to hand out a sheaf of
  * scattered objects takes objects of few slabs in its place, and gives the sheaf's to their slabs;
  * but only so many times in an epoch that programs which free and allocate in bursts hardly notice.
- * Where slabs have no neighbours either, it waits for the next epoch.
+ * Where slabs have no neighbours either, it waits for the next epoch. A depot that has many objects
+ * finds neighbours among these: then it is sorted, and the sheaf goes out as it is.
  *
  * Small objects whose slabs are another CPU's (engine/slub/lane.c) came with a thread that moved,
  * or were freed here: they lie on, or beside, cache lines that the other CPU writes to. They go
