@@ -348,7 +348,7 @@ int info_print_metrics(const struct info *info, const struct info_subject *subje
 		.subjects = subjects,
 		.count = count,
 		.prometheus = info->mode == INFO_PROMETHEUS,
-		.names = calloc(count, sizeof(*m.names)),
+		.names = calloc(count + 1, sizeof(*m.names)), /* NULL is no answer to none */
 	};
 
 	if (!m.names)
