@@ -19,7 +19,9 @@
 #include "stats.h"
 
 #define MAX_ROUNDS 99
-#define MAX_CONTESTANTS 20
+#define MAX_CONTESTANTS 36
+#define MAX_GIVEN 16	/* peers of NAME=PATH */
+#define MAX_VARIABLES 4 /* of the environment, for one of them */
 #define MAX_METRICS 48
 #define MAX_LISTS 6
 #define MAX_MODES 4
@@ -64,6 +66,15 @@ struct contestant {
 	const char *what; /* one line for people */
 	const char *conf; /* its engine and front as USLAB_CONF has them, or NULL */
 	enum published published;
+};
+
+/* A peer of --peers NAME=PATH. */
+struct given_peer {
+	struct contestant who;
+	char name[MAX_NAME], version[MAX_NAME];
+	char path[PATH_MAX];
+	char *variables[MAX_VARIABLES]; /* VARIABLE=VALUE */
+	size_t nr_variables;
 };
 
 enum benchmark_id {
@@ -171,7 +182,7 @@ struct options {
 	const char *model;		 /* of memory, or NULL: all */
 	const char *output;		 /* folder for the results, or NULL */
 	const char *note;		 /* kept with the results, or NULL */
-	const char *peers;		 /* comma-separated, or NULL: all */
+	const char *peers;		 /* comma-separated, or NULL: all of the catalogue */
 	const char *only;		 /* comma-separated, or NULL: all */
 	const char *peer_dir;		 /* look for peers there only, or NULL */
 	char command[1024];		 /* the command line */
@@ -193,6 +204,15 @@ struct session {
 const struct benchmark *benchmark_find(const char *name);
 const struct benchmark *benchmark_at(size_t i);	  /* NULL after the last */
 const struct contestant *contestant_at(size_t i); /* NULL after the last */
+/* One more that is measured as the peers of the catalogue are. name: stays the caller's. */
+struct contestant contestant_of_library(const char *name, enum role role);
+
+/* ---- given_peers.c ---- */
+
+/* Takes NAME=PATH and @FILE of a list for --peers, once. 0 or an exit status, with a message. */
+int given_peers_take(const char *list);
+const struct given_peer *given_peer_at(size_t i);		    /* NULL after the last */
+const struct given_peer *given_peer_of(const struct contestant *c); /* NULL: of the catalogue */
 
 /* ---- plan.c ---- */
 
@@ -215,6 +235,9 @@ bool find_own_file(char path[PATH_MAX], const char *name);
 
 /* A shared library of the system, in dir only if given. */
 bool find_library(char path[PATH_MAX], const char *name, const char *dir);
+
+/* The last component of a path. */
+const char *file_name(const char *path);
 
 /* The Debian package's version, "" if dpkg does not know. */
 void package_version(char version[MAX_NAME], const char *package);

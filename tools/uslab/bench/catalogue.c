@@ -3,7 +3,8 @@
  * uslab/bench/catalogue.c - the benchmarks and the contestants, and what others have published
  *
  * Data:       benchmarks[] and contestants[]; constant. Published figures, with their source.
- * Flow:       called by cmd_bench.c, plan.c, report.c and report_json.c. Out: rows of the tables.
+ * Flow:       called by cmd_bench.c, given_peers.c, plan.c, report.c and report_json.c. Out: rows
+ *             of the tables.
  */
 #include "bench.h"
 
@@ -294,4 +295,13 @@ const struct benchmark *benchmark_find(const char *name)
 const struct contestant *contestant_at(size_t i)
 {
 	return i < NR_CONTESTANTS ? &contestants[i] : NULL;
+}
+
+struct contestant contestant_of_library(const char *name, enum role role)
+{
+	return (struct contestant){ .name = name,
+				    .role = role,
+				    .benchmarks = ALL,
+				    .worker = ON_MALLOC_WORKER,
+				    .argument = "malloc" };
 }

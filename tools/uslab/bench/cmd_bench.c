@@ -3,14 +3,15 @@
  * uslab/bench/cmd_bench.c - uslab bench: measures uslab beside other allocators, in turn, on this
  * machine
  *
- * Flow:       called by main.c; calls options.c, then, for each benchmark, plan.c, run.c,
- *             count_step.c, count_longest.c, count_valgrind.c, report.c and report_json.c,
- *             and save.c with --output. In: options; out: text or JSON on stdout.
+ * Flow:       called by main.c; calls options.c and given_peers.c, then, for each benchmark,
+ *             plan.c, run.c, count_step.c, count_longest.c, count_valgrind.c, report.c and
+ *             report_json.c, and save.c with --output. In: options; out: text or JSON on stdout.
  *
  * The programs that measure are in the folder bench at the root. Read in this order:
  *
  *     bench.h              one run of a benchmark, as a struct session
  *     catalogue.c          which benchmarks and contestants there are
+ *     given_peers.c        peers of --peers NAME=PATH
  *     cmd_bench.c          the steps
  *     plan.c               who takes part, on which CPUs; find_files.c: by which files
  *     run.c                starts workers, reads what they print
@@ -83,7 +84,8 @@ static const struct option_row rows[] = {
 	  "(hackbench, default 512, up to 8192)" },
 	{ OPTION_CPU, "cpu", "A[,B]", "CPUs to run on (default: the last ones allowed)" },
 	{ OPTION_PEERS, "peers", "LIST",
-	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none" },
+	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc, of NAME=PATH, and of @FILE with "
+	  "such lines; or none" },
 	{ OPTION_PEER_DIR, "peer-dir", "DIR", "look for the peers' libraries in DIR only" },
 	{ OPTION_ONLY, "only", "LIST", "only these contestants, by the names in the result" },
 	{ OPTION_NO_COUNTS, "no-counts", NULL,
@@ -257,7 +259,7 @@ static int check(void *arg, int argc, char **argv)
 	if (o->nodes > o->cpus)
 		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
 					o->nodes);
-	return EXIT_OK;
+	return o->peers ? given_peers_take(o->peers) : EXIT_OK;
 }
 
 static const struct option_table table = {

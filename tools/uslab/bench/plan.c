@@ -4,8 +4,8 @@
  *
  * Flow:       called by cmd_bench.c, for the number of threads by run.c, for that and the second
  *             CPU by report.c and report_json.c, and for the empty loop by count_step.c and
- *             count_valgrind.c; calls catalogue.c and find_files.c. In: options; out: entries[] of
- *             struct session, with paths and CPUs.
+ *             count_valgrind.c; calls catalogue.c, given_peers.c and find_files.c. In: options;
+ *             out: entries[] of struct session, with paths and CPUs.
  *
  * What follows from the tables of catalogue.c and the options. Files are looked for before anything
  * runs, so that a missing library ends the command at once and with its name, not in the middle of
@@ -37,19 +37,39 @@ static bool is_peer(const struct contestant *c)
 	return c->role == ROLE_PEER || c->role == ROLE_SYSTEM;
 }
 
+static bool is_called(const struct contestant *c, const char *name, size_t length)
+{
+	return strlen(c->name) == length && !strncmp(c->name, name, length);
+}
+
+/* Does the catalogue have it (with peers, as a peer), or is it given by its path? */
+static bool is_known(const char *name, size_t length, bool peers)
+{
+	for (size_t i = 0; contestant_at(i); i++)
+		if (is_called(contestant_at(i), name, length) &&
+		    (!peers || is_peer(contestant_at(i))))
+			return true;
+	for (size_t i = 0; given_peer_at(i) && !peers; i++)
+		if (is_called(&given_peer_at(i)->who, name, length))
+			return true;
+	return false;
+}
+
+/* NAME=PATH or @FILE, which given_peers.c has looked at. */
+static bool is_given(const char *item, size_t length)
+{
+	return item[0] == '@' || memchr(item, '=', length);
+}
+
 /* The first name of the list that is no contestant (or, with peers, no peer), else false. */
 static bool unknown_name(const char *list, bool peers, char name[MAX_NAME])
 {
 	for (const char *at = list; *at;) {
 		size_t length = strcspn(at, ",");
-		bool known = peers && length == 4 && !strncmp(at, "none", 4);
+		bool known = is_known(at, length, peers);
 
-		for (size_t i = 0; contestant_at(i) && !known; i++) {
-			const struct contestant *c = contestant_at(i);
-
-			known = strlen(c->name) == length && !strncmp(c->name, at, length) &&
-				(!peers || is_peer(c));
-		}
+		if (peers)
+			known |= is_given(at, length) || (length == 4 && !strncmp(at, "none", 4));
 		if (!known) {
 			snprintf(name, MAX_NAME, "%.*s", (int)length, at);
 			return true;
@@ -66,7 +86,7 @@ static int check_names(const struct options *o)
 	if (o->peers && unknown_name(o->peers, true, name))
 		return util_usage_error(COMMAND,
 					"no peer '%s'; there are mimalloc, jemalloc, tcmalloc, "
-					"tbbmalloc, glibc, or none",
+					"tbbmalloc, glibc, NAME=PATH, @FILE, or none",
 					name);
 	if (o->only && unknown_name(o->only, false, name))
 		return util_usage_error(COMMAND, "no contestant '%s'; --help lists them", name);
@@ -81,7 +101,7 @@ static bool takes_part(const struct session *s, const struct contestant *c)
 		return false;
 	if (o->only && !in_list(o->only, c->name))
 		return false;
-	return !o->peers || !is_peer(c) || in_list(o->peers, c->name);
+	return !o->peers || !is_peer(c) || given_peer_of(c) || in_list(o->peers, c->name);
 }
 
 /* ---- CPUs ---- */
@@ -189,6 +209,11 @@ static int plan_library(struct session *s, struct entry *e)
 
 	if (c->packages)
 		return plan_peer(s, e);
+	if (given_peer_of(c)) {
+		memcpy(e->library_path, given_peer_of(c)->path, PATH_MAX);
+		memcpy(e->version, given_peer_of(c)->version, MAX_NAME);
+		return 0;
+	}
 	if (!c->library || find_own_file(e->library_path, c->library))
 		return 0;
 	return util_fail(COMMAND, "%s is missing beside this program; build it with 'make'",
@@ -210,15 +235,28 @@ static int plan_entry(struct session *s, const struct contestant *c)
 	return plan_library(s, e);
 }
 
+static int plan_given(struct session *s)
+{
+	int status = 0;
+
+	for (size_t i = 0; given_peer_at(i) && !status; i++)
+		if (takes_part(s, &given_peer_at(i)->who))
+			status = plan_entry(s, &given_peer_at(i)->who);
+	return status;
+}
+
 int plan_session(struct session *s)
 {
 	int status = check_names(&s->options);
 
 	if (!status)
 		status = plan_cpus(s);
-	for (size_t i = 0; contestant_at(i) && !status; i++)
-		if (takes_part(s, contestant_at(i)))
+	for (size_t i = 0; contestant_at(i) && !status; i++) {
+		if (contestant_at(i)->role == ROLE_SYSTEM)
+			status = plan_given(s);
+		if (!status && takes_part(s, contestant_at(i)))
 			status = plan_entry(s, contestant_at(i));
+	}
 	if (!status && !s->nr)
 		status = util_fail(COMMAND, "no contestant is left to measure");
 	return status;

@@ -212,6 +212,16 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 	fputs("; spread: middle half of the rounds\n\n", out);
 }
 
+/* Results are kept: folders of this machine say nothing to others. */
+static void show_given(const struct given_peer *p, FILE *out)
+{
+	fprintf(out, "%-*s %s%s%s", REPORT_NAME_WIDTH, p->name, p->version,
+		p->version[0] ? " " : "", file_name(p->path));
+	for (size_t i = 0; i < p->nr_variables; i++)
+		fprintf(out, " %s", p->variables[i]);
+	fputc('\n', out);
+}
+
 static void foot(const struct session *s, FILE *out)
 {
 	const char *key = s->benchmark->key;
@@ -221,7 +231,9 @@ static void foot(const struct session *s, FILE *out)
 		fprintf(out, "\nratios are to the fastest peer of each column (%s: %s)\n", key,
 			peer->who->name);
 	for (size_t i = 0; i < s->nr; i++)
-		if (s->entries[i].who->what)
+		if (given_peer_of(s->entries[i].who))
+			show_given(given_peer_of(s->entries[i].who), out);
+		else if (s->entries[i].who->what)
 			fprintf(out, "%-*s %s\n", REPORT_NAME_WIDTH, s->entries[i].who->name,
 				s->entries[i].who->what);
 		else if (s->entries[i].version[0])

@@ -3,7 +3,7 @@
  * uslab/bench/report_json.c - the results as JSON
  *
  * Flow:       called by cmd_bench.c; calls report.c, report_locality.c, run.c, stats.c, machine.c,
- *             catalogue.c and json-c. In: struct session; out: a text to be freed.
+ *             catalogue.c, given_peers.c and json-c. In: struct session; out: a text to be freed.
  *
  * Everything that the text says and every single sample, so that runs can be compared by program.
  * bench/README.md lists the keys.
@@ -181,6 +181,21 @@ static struct json_object *locality_json(const struct entry *e)
 	return o;
 }
 
+/* VARIABLE: VALUE of a peer given by its path; NULL: there are none. */
+static struct json_object *variables_json(const struct given_peer *p)
+{
+	struct json_object *o = p && p->nr_variables ? json_object_new_object() : NULL;
+
+	for (size_t i = 0; o && i < p->nr_variables; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p->variables[i], "="),
+			 p->variables[i]);
+		put_variable(name, strchr(p->variables[i], '=') + 1, o);
+	}
+	return o;
+}
+
 static struct json_object *entry_json(const struct session *s, const struct entry *e)
 {
 	struct json_object *o = json_object_new_object();
@@ -190,9 +205,12 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	put_string(o, "role", role_name(e->who->role));
 	put_string(o, "what", e->who->what);
 	put_string(o, "conf", e->who->conf);
-	put_string(o, "library", below_here(e->library_path));
+	put_string(o, "library",
+		   given_peer_of(e->who) ? file_name(e->library_path)
+					 : below_here(e->library_path));
 	put_string(o, "package", e->package);
 	put_string(o, "version", e->version);
+	json_object_object_add(o, "environment", variables_json(given_peer_of(e->who)));
 	for (size_t i = 0; i < e->nr_metrics; i++)
 		json_object_object_add(metrics, e->metrics[i].name, metric_json(s, &e->metrics[i]));
 	json_object_object_add(o, "metrics", metrics);

@@ -5,8 +5,8 @@
  * Flow:       called by cmd_bench.c, for the exec of a worker by count_step.c, count_longest.c and
  *             count_valgrind.c, and to look up metrics by report.c, report_protocol.c,
  *             report_arrays.c, report_locality.c, report_latency.c, report_modes.c and
- *             report_json.c; calls plan.c, stats.c and util.c for progress. In: entries[]; out:
- *             their metrics and lists.
+ *             report_json.c; calls plan.c, given_peers.c, stats.c and util.c for progress. In:
+ *             entries[]; out: their metrics and lists.
  *
  * Every round starts every contestant once, each in a process of its own, and the next round starts
  * with another one: what drifts (temperature, other load) hits all alike. Medians over the rounds
@@ -72,12 +72,16 @@ static void set_conf(const char *conf, const struct options *o)
 
 static void set_environment(const struct session *s, const struct entry *e)
 {
+	const struct given_peer *given = given_peer_of(e->who);
+
 	if (e->library_path[0])
 		setenv("LD_PRELOAD", e->library_path, 1);
 	else
 		unsetenv("LD_PRELOAD");
 	if (e->who->conf)
 		set_conf(e->who->conf, &s->options);
+	for (size_t i = 0; given && i < given->nr_variables; i++)
+		putenv(given->variables[i]);
 }
 
 /* The threads of these go wherever the scheduler puts them. */
