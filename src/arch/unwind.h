@@ -15,9 +15,6 @@
  *           ARCH_SIGNAL_SP, ARCH_SIGNAL_FP, ARCH_SIGNAL_PC: where the kernel has put the registers
  *           of what a signal handler interrupted; bytes from the stack pointer after the handler's
  *           return.
- *
- * A frame pointer points at the caller's frame pointer, behind which lies the return address: so it
- * is on x86-64 and on aarch64.
  */
 #ifndef ARCH_UNWIND_H
 #define ARCH_UNWIND_H

@@ -13,6 +13,7 @@
  * Flow:       calls os/unwind/unwind_cfi.c for rules that are not known, os/unwind/unwind_stack.c
  *             and os/memory/readable.c for pages.
  */
+#include "arch/frame.h"
 #include "arch/unwind.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -169,6 +170,12 @@ word_at(uintptr_t address)
 	return *(const uintptr_t *)address;
 }
 
+/* Where the caller's frame pointer is, and behind it the return address. */
+static inline uintptr_t frame_record(uintptr_t fp)
+{
+	return fp + (uintptr_t)(ARCH_FRAME_RECORD * (long)WORD);
+}
+
 /* ---- one step -------------------------------------------------------------------------------- */
 
 static inline uintptr_t rule_cfa(const struct frame *f, struct unwind_rule rule)
@@ -181,7 +188,7 @@ static bool step_to(struct walk *w, uintptr_t cfa, uintptr_t fp)
 {
 	if (cfa <= w->frame.sp || !is_readable(w, cfa - WORD))
 		return false;
-	w->frame.pc = word_at(cfa - WORD);
+	w->frame.pc = arch_code_address(word_at(cfa - WORD));
 	w->frame.sp = cfa;
 	w->frame.fp = fp;
 	return w->frame.pc >= LOWEST_CODE;
@@ -226,13 +233,15 @@ static bool is_plausible(const struct walk *w, uintptr_t earlier_fp)
 static bool step_chain(struct walk *w)
 {
 	uintptr_t fp = w->frame.fp;
+	uintptr_t record = frame_record(fp);
 
-	if (fp < w->frame.sp || fp - w->frame.sp > MAX_GAP)
+	if (record < w->frame.sp || record - w->frame.sp > MAX_GAP)
 		return false;
-	if (w->is_whole || fp >= w->range.end)
-		distrust(w, ALIGN_DOWN(fp, PAGE));
+	if (w->is_whole || record >= w->range.end)
+		distrust(w, ALIGN_DOWN(record, PAGE));
 	w->in_use = false;
-	return is_readable(w, fp) && step_to(w, fp + 2 * WORD, word_at(fp)) && is_plausible(w, fp);
+	return is_readable(w, record) && step_to(w, record + 2 * WORD, word_at(record)) &&
+	       is_plausible(w, fp);
 }
 
 /*
@@ -328,9 +337,11 @@ static inline bool step_known(struct frame *f, struct range range)
  */
 static struct walk begin(uintptr_t frame)
 {
+	uintptr_t record = frame_record(frame);
 	struct walk w = {
-		.frame = { word_at(frame + WORD), frame + 2 * WORD, word_at(frame), 0 },
-		.range = { ALIGN_DOWN(frame, PAGE), ALIGN_DOWN(frame, PAGE) + PAGE },
+		.frame = { arch_code_address(word_at(record + WORD)), record + 2 * WORD,
+			   word_at(record), 0 },
+		.range = { ALIGN_DOWN(record, PAGE), ALIGN_DOWN(record, PAGE) + PAGE },
 		.earlier = unwind_stack_known(),
 		.is_whole = true,
 		.in_use = true,

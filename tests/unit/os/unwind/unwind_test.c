@@ -325,6 +325,17 @@ static noinline void outer(struct stack *all, struct stack *part)
 	sink = 1;
 }
 
+/* By the frame of os_unwind() itself, which each CPU has in another form. */
+static void test_first_frame(void **state)
+{
+	uintptr_t here = (uintptr_t)test_first_frame;
+	uintptr_t pc = 0;
+
+	(void)state;
+	assert_int_equal(os_unwind(NULL, &pc, 1), 1);
+	assert_in_range(pc, here, here + 512);
+}
+
 static void test_from_caller(void **state)
 {
 	struct stack all, part;
@@ -510,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_in_threads),
 		cmocka_unit_test(test_deep_recursion),
 		cmocka_unit_test(test_huge_frame),
+		cmocka_unit_test(test_first_frame),
 		cmocka_unit_test(test_from_caller),
 		cmocka_unit_test(test_caller_is_elsewhere),
 #if HAS_MODEL
