@@ -19,7 +19,7 @@ static unsigned int wanted[OS_MAX_NODES]; /* an order plus one; 0: nothing */
 static cold void want(unsigned int node, unsigned int order)
 {
 	store_relaxed(&wanted[node], order + 1);
-	__atomic_fetch_or(&lock_thread.flags, LOCK_DEFERRED, __ATOMIC_RELAXED);
+	lock_set_flags(LOCK_DEFERRED);
 }
 
 struct page *buddy_try_alloc(unsigned int node, unsigned int order)

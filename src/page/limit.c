@@ -67,7 +67,7 @@ static void note_peak(unsigned long held)
 static void note_due(void)
 {
 	store_relaxed(&limit_counters.due, 1);
-	__atomic_fetch_or(&lock_thread.flags, LOCK_DEFERRED, __ATOMIC_RELAXED);
+	lock_set_flags(LOCK_DEFERRED);
 }
 
 cold bool limit_admits_slow(void)

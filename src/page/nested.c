@@ -39,7 +39,7 @@ cold bool nested_look(void)
 {
 	if (lock_is_inside())
 		return true;
-	lock_thread.flags &= ~LOCK_DEFERRED;
+	lock_clear_flags(LOCK_DEFERRED);
 	nested_settle();
 	return false;
 }
@@ -67,7 +67,7 @@ static bool defer(struct deferred **list, struct deferred what)
 	*d = what;
 	fetch_add(&reserve_counters.waiting, 1);
 	push_entry(list, d);
-	__atomic_fetch_or(&lock_thread.flags, LOCK_DEFERRED, __ATOMIC_RELAXED);
+	lock_set_flags(LOCK_DEFERRED);
 	return true;
 }
 

@@ -39,7 +39,7 @@ static uint64_t blocked_since; /* os_clock_ms(); 0: nothing is waited out */
 
 static void mark(void)
 {
-	__atomic_fetch_or(&lock_thread.flags, LOCK_FORKED, __ATOMIC_RELAXED);
+	lock_set_flags(LOCK_FORKED);
 }
 
 static void set_state(enum control_thread state)
@@ -99,7 +99,7 @@ void thread_start_again(void)
 	/* a child of vfork() has the flag of its parent, which wants it still */
 	if (os_ticker_waits() && (!os_ticker_waits_here() || may_be_handler()))
 		return;
-	__atomic_fetch_and(&lock_thread.flags, ~LOCK_FORKED, __ATOMIC_RELAXED);
+	lock_clear_flags(LOCK_FORKED);
 	if (!os_ticker_waits())
 		return;
 	ret = start();

@@ -315,9 +315,9 @@ static void prepare(struct notification *n, uslab_report_hook hook, const char *
 static void notify(const struct notification *n)
 {
 	if (n->hook) {
-		lock_thread.flags |= LOCK_NOTIFYING;
+		lock_set_flags(LOCK_NOTIFYING);
 		n->hook(n->cache, n->copy ? n->copy : n->start, n->arg);
-		lock_thread.flags &= ~LOCK_NOTIFYING;
+		lock_clear_flags(LOCK_NOTIFYING);
 		/* Pairs with report_set_hook(). */
 		__atomic_fetch_sub(&nr_notifying, 1, __ATOMIC_RELEASE);
 	}

@@ -173,13 +173,11 @@ void lock_leave_inside(struct lock *l)
 	lock_discount();
 }
 
-/* Atomic: a signal handler may set another flag in the middle. */
 struct lock_tries lock_tries_begin(void)
 {
 	struct lock_tries t = { .ranks = ranks };
 
-	t.outer = !(__atomic_fetch_or(&lock_thread.flags, LOCK_TRYING, __ATOMIC_RELAXED) &
-		    LOCK_TRYING);
+	t.outer = !(lock_set_flags(LOCK_TRYING) & LOCK_TRYING);
 	ranks = 0;
 	return t;
 }
@@ -188,7 +186,7 @@ void lock_tries_end(struct lock_tries t)
 {
 	ranks = t.ranks;
 	if (t.outer)
-		__atomic_fetch_and(&lock_thread.flags, ~LOCK_TRYING, __ATOMIC_RELAXED);
+		lock_clear_flags(LOCK_TRYING);
 }
 
 /*
@@ -199,11 +197,11 @@ void lock_acquire_apart(struct lock *l)
 {
 	struct lock_thread *t = &lock_thread;
 
-	t->flags |= LOCK_APART;
+	lock_set_flags(LOCK_APART);
 	store_relaxed(&t->apart, (struct lock *)((uintptr_t)l | WAITING));
 	lock_rank_enter(l);
 	wait_for(l);
-	t->flags |= LOCK_APART;
+	lock_set_flags(LOCK_APART);
 	store_relaxed(&t->apart, l);
 }
 
@@ -214,7 +212,7 @@ void lock_release_apart(struct lock *l)
 	lock_rank_leave(l);
 	store_relaxed(&t->apart, NULL);
 	release(l);
-	t->flags &= ~LOCK_APART;
+	lock_clear_flags(LOCK_APART);
 }
 
 /*
@@ -224,7 +222,7 @@ void lock_abandon(void)
 {
 	struct lock_thread *t = &lock_thread;
 
-	t->flags |= LOCK_DYING;
+	lock_set_flags(LOCK_DYING);
 	while (t->nr && !(t->flags & LOCK_FORKING)) {
 		struct lock *l = t->held[(t->nr - 1) % LOCK_MAX_HELD];
 
@@ -245,7 +243,7 @@ bool lock_fork_enter(void)
 		forks_inside++;
 		return false;
 	}
-	lock_thread.flags |= LOCK_FORKING;
+	lock_set_flags(LOCK_FORKING);
 	return true;
 }
 
@@ -259,12 +257,12 @@ void lock_fork_leave(void)
 	if (forks_inside)
 		forks_inside--;
 	else
-		lock_thread.flags &= ~LOCK_FORKING;
+		lock_clear_flags(LOCK_FORKING);
 }
 
 void lock_forked_inside(void)
 {
-	lock_thread.flags |= LOCK_FORKED_INSIDE;
+	lock_set_flags(LOCK_FORKED_INSIDE);
 }
 
 void lock_fork_prepare(struct lock *l)

@@ -126,6 +126,17 @@ static always_inline bool lock_is_plain(void)
 	return likely(!lock_thread.any);
 }
 
+/* In one step: a signal handler may set another flag in the middle. Return what they were. */
+static always_inline uint32_t lock_set_flags(uint32_t flags)
+{
+	return __atomic_fetch_or(&lock_thread.flags, flags, __ATOMIC_RELAXED);
+}
+
+static always_inline uint32_t lock_clear_flags(uint32_t flags)
+{
+	return __atomic_fetch_and(&lock_thread.flags, ~flags, __ATOMIC_RELAXED);
+}
+
 /*
  * May this thread not wait for a lock? Then a signal handler runs, or it forks or ends the program.
  */

@@ -238,7 +238,7 @@ void os_rcu_defer(enum os_rcu_kind kind, struct os_rcu_item *item, os_rcu_releas
 	c->added++;
 	store_relaxed(&unsubmitted, true);
 	lock_release(&c->lock);
-	lock_thread.flags |= LOCK_DEFERRED;
+	lock_set_flags(LOCK_DEFERRED);
 }
 
 /*

@@ -8,10 +8,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -42,6 +44,38 @@ static void test_word(void **state)
 	assert_int_equal(l.word, 1);
 	lock_release(&l);
 	assert_int_equal(l.word, 0);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void defer_something(int sig)
+{
+	(void)sig;
+	lock_set_flags(LOCK_DEFERRED);
+	alarms++;
+}
+
+/* What a signal handler sets while another flag is changed stays: deferred work would be lost. */
+static void test_flags(void **state)
+{
+	const struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_handler = defer_something }, before;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (sig_atomic_t seen = 0; seen < 200; seen = alarms) {
+		for (int i = 0; i < 10000 && alarms == seen; i++) {
+			lock_set_flags(LOCK_NOTIFYING);
+			lock_clear_flags(LOCK_NOTIFYING);
+		}
+		if (alarms != seen)
+			assert_int_equal(lock_thread.flags, LOCK_DEFERRED);
+		lock_clear_flags(LOCK_DEFERRED);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	assert_int_equal(lock_clear_flags(LOCK_DEFERRED) & ~LOCK_DEFERRED, 0);
 }
 
 static void *try_it(void *arg)
@@ -504,23 +538,15 @@ static void test_tries_do_not_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counted),
-		cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_abandon),
-		cmocka_unit_test(test_forked_inside),
-		cmocka_unit_test(test_fork_inside),
-		cmocka_unit_test(test_word),
-		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_try_fails),
-		cmocka_unit_test(test_storm),
-		cmocka_unit_test(test_sleepers),
-		cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_ranks_descend),
-		cmocka_unit_test(test_ranks_refused),
-		cmocka_unit_test(test_release_unheld),
-		cmocka_unit_test(test_fork_no_ranks),
-		cmocka_unit_test(test_tries),
-		cmocka_unit_test(test_tries_do_not_wait),
+		cmocka_unit_test(test_counted),	       cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_abandon),	       cmocka_unit_test(test_forked_inside),
+		cmocka_unit_test(test_fork_inside),    cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_word),	       cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_try_fails),      cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_ranks_descend),  cmocka_unit_test(test_ranks_refused),
+		cmocka_unit_test(test_release_unheld), cmocka_unit_test(test_fork_no_ranks),
+		cmocka_unit_test(test_tries),	       cmocka_unit_test(test_tries_do_not_wait),
 	};
 
 	if (getenv("USLAB_TEST_VALGRIND"))
