@@ -10,7 +10,7 @@
  *             number of the process whose thread is to be made again; then owner is PARENT.
  * Locks:      none: whoever writes its number into owner makes the thread. Entries are
  *             taken by compare and swap.
- * Flow:       see ticker.h; calls pthread_create, clock_nanosleep, ppoll.
+ * Flow:       see ticker.h; calls os/time/clock.h, pthread_create, clock_nanosleep, ppoll.
  *
  * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that
  * is added meanwhile need not wake it.
@@ -33,6 +33,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "os/sys.h"
+#include "os/time/clock.h"
 #include "os/time/ticker.h"
 
 #define NAP_MS 1000u
@@ -59,12 +60,10 @@ static const char *thread_name;
 static __thread bool is_ticker __attribute__((tls_model("initial-exec")));
 static sigset_t signals; /* blocked in the thread that made ours */
 
+/* Not libc's clock: a program may have one of its own in its place, which stands still. */
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return os_clock_us() / 1000;
 }
 
 static struct timespec time_of(uint64_t ms)
@@ -101,7 +100,8 @@ static void sleep_ms(uint64_t ms)
 	if (nr_watches)
 		watch_ms(ms);
 	else
-		while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
+		while (os_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, &left) ==
+		       -EINTR) {}
 }
 
 bool os_ticker_watch(int fd, void (*fn)(void))
