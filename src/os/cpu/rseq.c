@@ -10,7 +10,6 @@
  * Flow:       see rseq.h; calls membarrier(2), sched_setaffinity(2).
  */
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <linux/rseq.h>
 #include <uslab/arch/rseq.h>
 
@@ -22,6 +21,11 @@
 
 /* As this library was built: a newer libc at run time brings no sequences with it. */
 #define HAVE_SEQUENCES (ARCH_HAS_SEQUENCES && USLAB_HAVE_RSEQ)
+
+/* Of <linux/membarrier.h> since 5.10, as numbers: they are enumerators, which #ifndef cannot see. */
+#define FENCE_OF_CPU 1		 /* MEMBARRIER_CMD_FLAG_CPU */
+#define FENCE_SEQUENCES (1 << 7) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ */
+#define REGISTER_FENCE (1 << 8)	 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ */
 
 /* <sys/rseq.h> of glibc >= 2.35; weak, so that the library also loads where libc has none. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -65,8 +69,7 @@ static ptrdiff_t find_area(void)
 /* Announces to the kernel that this process will call the fence. 0 or -errno. */
 static int register_fence(void)
 {
-	return (int)os_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0,
-			       0);
+	return (int)os_syscall(SYS_membarrier, REGISTER_FENCE, 0, 0);
 }
 
 /*
@@ -114,8 +117,7 @@ int os_rseq_cpu(void)
 
 static int try_fence(unsigned int cpu)
 {
-	return (int)os_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
-			       MEMBARRIER_CMD_FLAG_CPU, cpu);
+	return (int)os_syscall(SYS_membarrier, FENCE_SEQUENCES, FENCE_OF_CPU, cpu);
 }
 
 int os_rseq_fence(unsigned int cpu)

@@ -17,6 +17,10 @@
 #include "os/process/random.h"
 #include "os/sys.h"
 
+#ifndef GRND_INSECURE
+#define GRND_INSECURE 4u /* headers before Linux 5.6 */
+#endif
+
 static uint64_t calls; /* atomic; read by nobody else */
 
 /* Every bit of the result depends on every bit of x, also of 0. */
