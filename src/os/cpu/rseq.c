@@ -22,7 +22,7 @@
 /* As this library was built: a newer libc at run time brings no sequences with it. */
 #define HAVE_SEQUENCES (ARCH_HAS_SEQUENCES && USLAB_HAVE_RSEQ)
 
-/* Of <linux/membarrier.h> since 5.10, as numbers: they are enumerators, which #ifndef cannot see. */
+/* Of <linux/membarrier.h> since 5.10, as numbers: #ifndef does not see enumerators. */
 #define FENCE_OF_CPU 1		 /* MEMBARRIER_CMD_FLAG_CPU */
 #define FENCE_SEQUENCES (1 << 7) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ */
 #define REGISTER_FENCE (1 << 8)	 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ */
