@@ -23,6 +23,7 @@
 #define MAX_STRINGS (64u << 20)
 #define MAX_SYMBOLS (1u << 20)
 #define MAX_HEADERS 256u
+#define READ 4096u /* bytes that take about as long as the call for them */
 
 /* Our own ELF header, which the linker knows: it says what machine this is. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
@@ -126,6 +127,25 @@ bool symbol_file_is_32bit(int fd)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* An object in memory, and how much may be read of it. */
+struct object {
+	const struct reader *reader;
+	unsigned int *reads; /* left: symbol.h */
+	uint64_t bias;
+};
+
+static int read_object(const struct object *o, uint64_t addr, void *buf, size_t len)
+{
+	size_t reads = len / READ + 1;
+
+	if (reads > *o->reads) {
+		*o->reads = 0;
+		return -E2BIG;
+	}
+	*o->reads -= (unsigned int)reads;
+	return reader_read(o->reader, addr, buf, len);
+}
+
 /* Where an object's dynamic symbols are. */
 struct dynamic {
 	uint64_t symbols;
@@ -133,15 +153,14 @@ struct dynamic {
 	uint64_t strings_size;
 };
 
-static int read_dynamic(const struct reader *r, uint64_t bias, const Elf64_Phdr *header,
-			struct dynamic *dynamic)
+static int read_dynamic(const struct object *o, const Elf64_Phdr *header, struct dynamic *dynamic)
 {
 	uint64_t *slots[] = { &dynamic->symbols, &dynamic->strings };
 
 	memset(dynamic, 0, sizeof(*dynamic));
 	for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= header->p_memsz; at += sizeof(Elf64_Dyn)) {
 		Elf64_Dyn entry;
-		int ret = reader_read(r, bias + header->p_vaddr + at, &entry, sizeof(entry));
+		int ret = read_object(o, o->bias + header->p_vaddr + at, &entry, sizeof(entry));
 
 		if (ret)
 			return ret;
@@ -156,8 +175,8 @@ static int read_dynamic(const struct reader *r, uint64_t bias, const Elf64_Phdr 
 	}
 	/* The loader puts addresses there on most machines and leaves the file's values on some. */
 	for (int i = 0; i < 2; i++)
-		if (*slots[i] && *slots[i] < bias)
-			*slots[i] += bias;
+		if (*slots[i] && *slots[i] < o->bias)
+			*slots[i] += o->bias;
 	return dynamic->symbols && dynamic->strings && dynamic->strings_size &&
 			       dynamic->strings_size <= MAX_STRINGS
 		       ? 0
@@ -165,42 +184,75 @@ static int read_dynamic(const struct reader *r, uint64_t bias, const Elf64_Phdr 
 }
 
 /* Linkers put the names right after the symbols, or with little in between: that is the count. */
-static int find_in_dynamic(const struct reader *r, const struct dynamic *dynamic, const char *name,
-			   uint64_t *value)
+static uint64_t count_symbols(const struct dynamic *dynamic)
 {
 	uint64_t count = dynamic->strings > dynamic->symbols
 				 ? (dynamic->strings - dynamic->symbols) / sizeof(Elf64_Sym)
 				 : 0;
+
+	return count < MAX_SYMBOLS ? count : MAX_SYMBOLS;
+}
+
+/* Symbols that lie in the page of an address, 1 if the first does not: the next may be missing. */
+static uint64_t symbols_in_page(uint64_t addr)
+{
+	uint64_t count = (READ - addr % READ) / sizeof(Elf64_Sym);
+
+	return count ? count : 1;
+}
+
+static int find_by_name(const struct object *o, const struct dynamic *dynamic, const char *strings,
+			const char *name, uint64_t *value)
+{
+	Elf64_Sym symbols[READ / sizeof(Elf64_Sym)];
+	uint64_t count = count_symbols(dynamic);
+	uint64_t at = dynamic->symbols;
+
+	while (count) {
+		uint64_t part = symbols_in_page(at);
+		int ret;
+
+		part = part < count ? part : count;
+		ret = read_object(o, at, symbols, part * sizeof(symbols[0]));
+		if (ret)
+			return ret;
+		for (const Elf64_Sym *sym = symbols; sym < symbols + part; sym++)
+			if (sym->st_shndx != SHN_UNDEF && sym->st_name < dynamic->strings_size &&
+			    !strcmp(strings + sym->st_name, name)) {
+				*value = sym->st_value;
+				return 0;
+			}
+		at += part * sizeof(symbols[0]);
+		count -= part;
+	}
+	return -ENOENT;
+}
+
+static int find_in_dynamic(const struct object *o, const struct dynamic *dynamic, const char *name,
+			   uint64_t *value)
+{
 	char *strings = malloc(dynamic->strings_size);
 	int ret;
 
 	if (!strings)
 		return -ENOMEM;
-	ret = reader_read(r, dynamic->strings, strings, dynamic->strings_size);
-	if (!ret)
+	ret = read_object(o, dynamic->strings, strings, dynamic->strings_size);
+	if (!ret) {
 		strings[dynamic->strings_size - 1] = '\0';
-	for (uint64_t i = 0; !ret && i < count && i < MAX_SYMBOLS; i++) {
-		Elf64_Sym sym;
-
-		ret = reader_read(r, dynamic->symbols + i * sizeof(sym), &sym, sizeof(sym));
-		if (ret || sym.st_shndx == SHN_UNDEF || sym.st_name >= dynamic->strings_size ||
-		    strcmp(strings + sym.st_name, name) != 0)
-			continue;
-		*value = sym.st_value;
-		free(strings);
-		return 0;
+		ret = find_by_name(o, dynamic, strings, name, value);
 	}
 	free(strings);
-	return ret ? ret : -ENOENT;
+	return ret;
 }
 
-int symbol_in_memory(const struct reader *r, uint64_t base, const char *name, uint64_t *address)
+int symbol_in_memory(const struct reader *r, unsigned int *reads, uint64_t base, const char *name,
+		     uint64_t *address)
 {
-	uint64_t bias = base;
+	struct object o = { r, reads, base };
 	Elf64_Ehdr header;
 	struct dynamic dynamic;
 	uint64_t value;
-	int ret = reader_read(r, base, &header, sizeof(header));
+	int ret = read_object(&o, base, &header, sizeof(header));
 
 	if (ret)
 		return ret;
@@ -211,19 +263,19 @@ int symbol_in_memory(const struct reader *r, uint64_t base, const char *name, ui
 	for (unsigned int i = 0, loads = 0; i < header.e_phnum && i < MAX_HEADERS; i++) {
 		Elf64_Phdr segment;
 
-		ret = reader_read(r, base + header.e_phoff + i * sizeof(segment), &segment,
+		ret = read_object(&o, base + header.e_phoff + i * sizeof(segment), &segment,
 				  sizeof(segment));
 		if (ret)
 			return ret;
 		if (segment.p_type == PT_LOAD && !loads++)
-			bias = base - page_start(segment.p_vaddr);
+			o.bias = base - page_start(segment.p_vaddr);
 		if (segment.p_type != PT_DYNAMIC)
 			continue;
-		ret = read_dynamic(r, bias, &segment, &dynamic);
+		ret = read_dynamic(&o, &segment, &dynamic);
 		if (!ret)
-			ret = find_in_dynamic(r, &dynamic, name, &value);
+			ret = find_in_dynamic(&o, &dynamic, name, &value);
 		if (!ret)
-			*address = bias + value;
+			*address = o.bias + value;
 		return ret;
 	}
 	return -ENOENT;

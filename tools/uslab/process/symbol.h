@@ -22,12 +22,16 @@ struct symbol {
  */
 int symbol_in_file(int fd, const char *name, struct symbol *found);
 
+/* Reads of memory for all objects together, each of 4 KiB at most: some seconds. */
+#define SYMBOL_READS (1u << 20)
+
 /*
  * The same in an object that is loaded at base (where its ELF header lies), by its dynamic symbols
- * in memory; for files that are gone. *address is the symbol's. 0, -ENOENT, -ENOEXEC,
- * or an error of the reader.
+ * in memory; for files that are gone. *address is the symbol's. *reads is less by those it took. 0,
+ * -ENOENT, -ENOEXEC, an error of the reader, or -E2BIG: *reads did not suffice, and is 0.
  */
-int symbol_in_memory(const struct reader *r, uint64_t base, const char *name, uint64_t *address);
+int symbol_in_memory(const struct reader *r, unsigned int *reads, uint64_t base, const char *name,
+		     uint64_t *address);
 
 /* Is this an ELF file of 32-bit code? */
 bool symbol_file_is_32bit(int fd);

@@ -135,6 +135,11 @@ static int fail_without_uslab(const struct target *t)
 		return util_fail(t->command,
 				 "process %d (%s) is a 32-bit program; uslab is for 64 bits",
 				 (int)t->pid, t->program);
+	if (!t->symbol_reads)
+		return util_fail(t->command,
+				 "no uslab found in process %d (%s); it has mapped too many files "
+				 "that cannot be opened (deleted ones, ...): not all were searched",
+				 (int)t->pid, t->program);
 	return util_fail(t->command,
 			 "process %d (%s) does not use uslab; start it with: "
 			 "uslab run -- PROGRAM",
@@ -320,11 +325,12 @@ static int search_object(struct target *t, struct mappings *maps, size_t first)
 		if (!found && part->offset == symbol.load_offset)
 			ret = add_root(t, part, part->start - symbol.load_vaddr + symbol.value);
 		if (fd < 0 && !part->offset) {
-			ret = symbol_in_memory(&t->remote.reader, part->start, ROOT_SYMBOL,
-					       &address);
+			ret = symbol_in_memory(&t->remote.reader, &t->symbol_reads, part->start,
+					       ROOT_SYMBOL, &address);
 			if (!ret)
 				ret = add_root(t, part, address);
-			else if (ret == -ENOENT || ret == -ENOEXEC || ret == -EFAULT)
+			else if (ret == -ENOENT || ret == -ENOEXEC || ret == -EFAULT ||
+				 ret == -E2BIG)
 				ret = 0;
 		}
 	}
@@ -342,6 +348,7 @@ int target_open(struct target *t, const char *command, pid_t pid)
 	t->force = false;
 	t->program[0] = '\0';
 	t->nr_roots = 0;
+	t->symbol_reads = SYMBOL_READS;
 	remote_open(&t->remote, pid);
 
 	ret = read_maps(t, &maps);

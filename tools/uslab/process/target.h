@@ -29,6 +29,7 @@ struct target {
 	bool force;
 	char program[32]; /* its name in /proc/PID/comm, printable */
 	struct remote remote;
+	unsigned int symbol_reads; /* left, of objects whose file cannot be opened: symbol.h */
 	unsigned int nr_roots;
 	struct target_root root[TARGET_MAX_ROOTS];
 };

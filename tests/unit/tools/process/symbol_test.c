@@ -71,13 +71,40 @@ static void test_library(void **state)
 static void test_memory(void **state)
 {
 	const struct link_map *map = libc_map();
+	unsigned int reads = SYMBOL_READS;
 	uint64_t address = 0;
 
 	(void)state;
-	assert_int_equal(symbol_in_memory(&reader_local, map->l_addr, "environ", &address), 0);
+	assert_int_equal(symbol_in_memory(&reader_local, &reads, map->l_addr, "environ", &address),
+			 0);
 	assert_int_equal(address, (uintptr_t)dlsym(RTLD_NEXT, "environ"));
-	assert_int_equal(symbol_in_memory(&reader_local, map->l_addr, "no_such_name", &address),
+	assert_int_equal(symbol_in_memory(&reader_local, &reads, map->l_addr, "no_such_name",
+					  &address),
 			 -ENOENT);
+}
+
+/* What was read for one object is not there for the next. */
+static void test_bound(void **state)
+{
+	const struct link_map *map = libc_map();
+	unsigned int reads = SYMBOL_READS, left;
+	uint64_t address = 0;
+
+	(void)state;
+	symbol_in_memory(&reader_local, &reads, map->l_addr, "no_such_name", &address);
+	assert_true(reads < SYMBOL_READS - 10);
+	left = SYMBOL_READS - reads;
+	assert_int_equal(symbol_in_memory(&reader_local, &left, map->l_addr, "no_such_name",
+					  &address),
+			 -ENOENT);
+	assert_int_equal(left, 0);
+	left = SYMBOL_READS - reads - 1;
+	assert_int_equal(symbol_in_memory(&reader_local, &left, map->l_addr, "no_such_name",
+					  &address),
+			 -E2BIG);
+	assert_int_equal(left, 0);
+	assert_int_equal(symbol_in_memory(&reader_local, &left, map->l_addr, "environ", &address),
+			 -E2BIG);
 }
 
 /* The first bytes of an ELF file, with one of them changed. */
@@ -86,6 +113,7 @@ static void check_changed(const char *text, size_t at, char byte, int expected, 
 	char head[4096];
 	char path[] = "/tmp/uslab-symbol-XXXXXX";
 	int fd = open("/proc/self/exe", O_RDONLY);
+	unsigned int reads = SYMBOL_READS;
 	struct symbol symbol;
 	uint64_t address;
 
@@ -99,7 +127,8 @@ static void check_changed(const char *text, size_t at, char byte, int expected, 
 	assert_int_equal(symbol_file_is_32bit(fd), is_32bit);
 	close(fd);
 	if (expected == -ENOEXEC)
-		assert_int_equal(symbol_in_memory(&reader_local, (uintptr_t)head, text, &address),
+		assert_int_equal(symbol_in_memory(&reader_local, &reads, (uintptr_t)head, text,
+						  &address),
 				 -ENOEXEC);
 }
 
@@ -130,9 +159,10 @@ static void test_no_elf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file),	  cmocka_unit_test(test_library),
-		cmocka_unit_test(test_memory),	  cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_truncated), cmocka_unit_test(test_no_elf),
+		cmocka_unit_test(test_file),	cmocka_unit_test(test_library),
+		cmocka_unit_test(test_memory),	cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_foreign), cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_no_elf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
