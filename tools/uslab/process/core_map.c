@@ -27,7 +27,7 @@
 #define MAX_SEGMENTS (1u << 20) /* the kernel allows 65530 mappings by default */
 #define MAX_MAPPINGS (1u << 17)
 #define MAX_OBJECTS 4096u
-#define MAX_NOTES (256ul << 20) /* bytes */
+#define MAX_NOTES (256ul << 20) /* bytes, of all together */
 #define COMPARED 4096		/* bytes at the start of a mapped file */
 #define NO_MEMORY "out of memory"
 #define DAMAGED "it is damaged, or no core file"
@@ -147,11 +147,43 @@ static void add_segment(struct core_map *map, const Elf64_Phdr *header)
 		.unwritten = !header->p_filesz && header->p_flags & PF_R,
 	};
 
-	if (s.end < s.start)
+	if (s.end <= s.start)
 		return;
 	s.there = MIN(s.dumped, rest);
 	map->missing += s.dumped - s.there;
 	map->segment[map->nr_segments++] = s;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct core_segment *left = a;
+	const struct core_segment *right = b;
+
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/*
+ * Sorts segments by their place in the file, or by address, and drops what lies over one before:
+ * the kernel writes no such ones, and a million could name the same bytes.
+ */
+static void drop_overlapping(struct core_map *map, bool in_file)
+{
+	size_t count = map->nr_segments;
+	uint64_t end = 0;
+
+	qsort(map->segment, count, sizeof(*map->segment), in_file ? by_offset : by_start);
+	map->nr_segments = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct core_segment s = map->segment[i];
+		uint64_t start = in_file ? s.offset : s.start;
+		uint64_t size = in_file ? s.there : s.end - s.start;
+
+		if (size && start < end)
+			continue;
+		if (size)
+			end = start + size;
+		map->segment[map->nr_segments++] = s;
+	}
 }
 
 /*
@@ -306,8 +338,9 @@ static const char *read_note_segment(struct core_map *map, const Elf64_Phdr *hea
 	const char *why = NULL;
 	char *notes;
 
-	if (size > MAX_NOTES)
+	if (size > MAX_NOTES - map->notes_size)
 		return DAMAGED;
+	map->notes_size += size;
 	notes = malloc(size + 1);
 	if (!notes)
 		return NO_MEMORY;
@@ -360,7 +393,8 @@ const char *core_map_open(struct core_map *map, const char *file)
 	why = read_headers(map);
 	if (why)
 		return why;
-	qsort(map->segment, map->nr_segments, sizeof(*map->segment), by_start);
+	drop_overlapping(map, true);
+	drop_overlapping(map, false);
 	if (map->mapping)
 		qsort(map->mapping, map->nr_mappings, sizeof(*map->mapping), by_start);
 	return NULL;

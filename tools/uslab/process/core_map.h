@@ -45,7 +45,8 @@ struct core_object {
 struct core_map {
 	int fd;
 	uint64_t size;		      /* of the file */
-	struct core_segment *segment; /* by address */
+	uint64_t notes_size;	      /* of all that were read */
+	struct core_segment *segment; /* by address, none over another one */
 	size_t nr_segments;
 	struct core_mapping *mapping; /* by address */
 	size_t nr_mappings;

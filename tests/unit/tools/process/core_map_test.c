@@ -75,6 +75,40 @@ static void test_across_ends(void **state)
 	unlink(file.path);
 }
 
+/* Further headers that name the same bytes of the file, or the same addresses, are dropped. */
+static void test_overlaps(void **state)
+{
+	struct core_map map;
+	char buf[sizeof(marker)];
+	unsigned int last;
+
+	(void)state;
+	core_fill(&file);
+	for (last = 1; !file.segment[last].p_filesz; last++)
+		;
+	for (unsigned int i = file.nr_lines + 1; i <= CORE_MAX; i++) {
+		file.segment[i] = file.segment[last];
+		if (i % 2) {
+			file.segment[i].p_vaddr = (1ul << 60) + i * (1ul << 40);
+			file.segment[i].p_offset++;
+		} else {
+			file.segment[i].p_vaddr++;
+			file.segment[i].p_filesz = 0;
+		}
+	}
+	file.header.e_phnum = CORE_MAX + 1;
+	core_write(&file);
+	assert_null(core_map_open(&map, file.path));
+	assert_int_equal(map.nr_segments, file.nr_lines);
+	for (size_t i = 1; i < map.nr_segments; i++)
+		assert_true(map.segment[i - 1].end <= map.segment[i].start);
+	assert_int_equal(map.missing, 0);
+	assert_int_equal(core_map_read(&map, (uintptr_t)marker, buf, sizeof(buf)), 0);
+	assert_memory_equal(buf, marker, sizeof(buf));
+	core_map_close(&map);
+	unlink(file.path);
+}
+
 /* A file of that name that is another one is not read from. */
 static void test_changed_program(void **state)
 {
@@ -143,6 +177,25 @@ static const char *why(const struct core_file *c, const void *start, size_t size
 	core_map_close(&map);
 	unlink(path);
 	return text;
+}
+
+/* Many headers for the same notes, of which one may be as large. */
+static void test_many_notes(void **state)
+{
+	enum { HEADERS = 600, SIZE = 1 << 20 };
+	char *garbage = malloc(SIZE);
+
+	(void)state;
+	assert_non_null(garbage);
+	memset(garbage, 0xff, SIZE);
+	core_fill(&file);
+	file.header.e_phnum = HEADERS;
+	for (unsigned int i = 0; i < HEADERS; i++)
+		file.segment[i] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_filesz = SIZE };
+	memcpy(garbage, &file.header, sizeof(file.header));
+	memcpy(garbage + sizeof(file.header), file.segment, HEADERS * sizeof(file.segment[0]));
+	assert_string_equal(why(&file, garbage, SIZE), "it is damaged, or no core file");
+	free(garbage);
 }
 
 static void test_other_files(void **state)
@@ -227,9 +280,10 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_core),	cmocka_unit_test(test_across_ends),
-		cmocka_unit_test(test_changed_program), cmocka_unit_test(test_cut_short),
-		cmocka_unit_test(test_other_files),	cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_own_core),    cmocka_unit_test(test_across_ends),
+		cmocka_unit_test(test_overlaps),    cmocka_unit_test(test_changed_program),
+		cmocka_unit_test(test_cut_short),   cmocka_unit_test(test_many_notes),
+		cmocka_unit_test(test_other_files), cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
