@@ -5,6 +5,8 @@
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import struct
@@ -18,7 +20,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import cores  # noqa: E402
 from folder import InFolder  # noqa: E402
-from programs import compile_program  # noqa: E402
+from programs import WITH_LIBRARY, compile_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -131,17 +133,18 @@ class CoreTest(InFolder):
         self.assertTrue(found, "no core file was written")
         return found
 
-    def info(self, *arguments):
-        return subprocess.run([BIN, "info", *arguments], capture_output=True, text=True,
-                              timeout=300, check=False)
+    def info(self, *arguments, files=None):
+        """files: that may be open at a time."""
+        return subprocess.run([BIN, "info", *arguments], capture_output=True, text=True, timeout=300, check=False,
+                              preexec_fn=files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))))
 
-    def numbers(self, *arguments):
-        run = self.info(*arguments, "--json")
+    def numbers(self, *arguments, files=None):
+        run = self.info(*arguments, "--json", files=files)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return json.loads(run.stdout)
 
-    def fails(self, path, text):
-        run = self.info("--core", path)
+    def fails(self, path, text, files=None):
+        run = self.info("--core", path, files=files)
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertEqual(run.stdout, "")
         self.assertTrue(run.stderr.startswith("uslab info: "), run.stderr)
@@ -231,9 +234,64 @@ class CoreTest(InFolder):
             if engine in ("slob:1991", "slobseg:pow2"):
                 self.assertIn(f"{engine}-heap", {cache["name"] for cache in caches})
 
+    MANY = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+/* usage: many FILES NAMES: so many files of this folder, then so many that have only a name */
+int main(int argc, char **argv)
+{
+	int files = atoi(argv[1]), all = files + atoi(argv[2]);
+	char name[32], byte;
+
+	kmem_cache_alloc(kmem_cache_create("widget", 100, 0, 0, NULL), GFP_KERNEL);
+	for (int i = 0; i < all; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "%d", i);
+		fd = i < files ? open(name, O_RDWR | O_CREAT, 0600) : memfd_create(name, 0);
+		if (fd < 0 || write(fd, name, sizeof(name)) != sizeof(name) ||
+		    mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED || close(fd))
+			return 1;
+	}
+	if (write(1, "ready\n", 6) != 6 || read(0, &byte, 1) < 0)
+		return 1;
+	abort();
+}
+"""
+
+    def test_many_mapped_files(self):
+        """More than there are descriptors, and more than 4096: the library is the last of them."""
+        program = compile_program(self.folder, "many", self.MANY, *WITH_LIBRARY)
+        process = self.start(program, "100", "4500")
+        live = self.numbers("-p", str(process.pid))["caches"]
+        path = self.core_of(process)
+        self.assertEqual(self.numbers("--core", path, files=32)["caches"], live)
+
+    def test_no_descriptors(self):
+        """One for the core, and none for the files that were mapped."""
+        run = self.info("--core", self.core_of(self.start(self.widgets)), files=4)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stderr.count("too few file descriptors"), 1, run.stderr)
+        os.unlink(cores.find(self.place))
+        path = self.core_of(self.start("/bin/sh", "-c", "echo ready; read x"))
+        self.fails(path, "too few file descriptors", files=4)
+
     def test_program_without_uslab(self):
         process = self.start("/bin/sh", "-c", "echo ready; read x")
-        self.fails(self.core_of(process), "did not use uslab")
+        path = self.core_of(process)
+        self.fails(path, "did not use uslab")
+        with open(path, "r+b") as stream:
+            core = stream.read()
+            twice = re.search(rb"(/[^\0]+)\0\1\0", core)  # of the names of mapped files: now there is one less
+            stream.seek(twice.end(1))
+            stream.write(b"x")
+        self.fails(path, "1 of its mapped files were not looked at")
 
     def test_no_anonymous_memory(self):
         """/proc/PID/coredump_filter decides: without bit 0 there is nothing of uslab's."""

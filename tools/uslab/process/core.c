@@ -25,6 +25,7 @@
 
 #define ROOT_SYMBOL "uslab_root"
 #define MAX_SEARCHED (1ul << 30) /* bytes; a core may say that it has more */
+#define MAX_ELF_FILES 4096	 /* that are searched for the symbol */
 #define BLOCK 65536
 
 static void add_root(struct core *core, uint64_t address, const char *object)
@@ -45,19 +46,34 @@ static void add_root(struct core *core, uint64_t address, const char *object)
 	}
 }
 
-static void search_symbol(struct core *core, const struct core_object *object)
+/* Was it an ELF file? */
+static bool search_symbol(struct core *core, struct core_object *object)
 {
 	const struct core_map *map = core->map;
+	int fd = core_map_object_fd(core->map, object);
 	struct symbol symbol;
+	int error = fd < 0 ? -ENOEXEC : symbol_in_file(fd, ROOT_SYMBOL, &symbol);
 
-	if (object->fd < 0 || symbol_in_file(object->fd, ROOT_SYMBOL, &symbol))
-		return;
+	if (error)
+		return error != -ENOEXEC;
 	for (size_t i = 0; i < map->nr_mappings; i++) {
 		const struct core_mapping *m = &map->mapping[i];
 
 		if (m->object == object && m->offset == symbol.load_offset)
 			add_root(core, m->start - symbol.load_vaddr + symbol.value, object->path);
 	}
+	return true;
+}
+
+static void search_symbols(struct core *core)
+{
+	struct core_map *map = core->map;
+	unsigned int elf_files = 0;
+	size_t i;
+
+	for (i = 0; i < map->nr_objects && elf_files < MAX_ELF_FILES; i++)
+		elf_files += search_symbol(core, &map->object[i]);
+	map->dropped += map->nr_objects - i;
 }
 
 static void search_block(struct core *core, uint64_t start, const uint64_t *block, size_t words,
@@ -104,8 +120,7 @@ static int find_roots(struct core *core)
 	uint64_t budget = MAX_SEARCHED;
 	uint64_t *block;
 
-	for (size_t i = 0; i < map->nr_objects; i++)
-		search_symbol(core, &map->object[i]);
+	search_symbols(core);
 	if (core->nr_roots)
 		return 0;
 	block = malloc(BLOCK);
@@ -132,9 +147,22 @@ static int fail_without_uslab(const struct core *core, const char *command, cons
 			"uslab; its data may be among what is missing",
 			file, (unsigned long long)map->missing);
 	if (!map->nr_mappings)
-		return util_fail(command, "%s does not say which files were mapped (no NT_FILE)",
+		return util_fail(command,
+				 "%s does not say which files were mapped (no NT_FILE); the kernel "
+				 "leaves that out where it is larger than "
+				 "kernel.core_file_note_size_limit, or 4 MiB",
 				 file);
-	if (map->program && map->program->fd < 0)
+	if (map->no_descriptors)
+		return util_fail(command,
+				 "no uslab found in %s (%s): too few file descriptors (ulimit -n) "
+				 "to open the files that were mapped",
+				 file, program);
+	if (map->dropped)
+		return util_fail(command,
+				 "no uslab found in %s (%s); %llu of its mapped files were not "
+				 "looked at: it names too many, or is damaged",
+				 file, program, (unsigned long long)map->dropped);
+	if (map->program && map->program->lost)
 		return util_fail(
 			command,
 			"no uslab found in %s (%s); %s %s: name the program's file if it is "
@@ -149,7 +177,7 @@ static int open_parts(struct core *core, const char *command, const char *file, 
 	const char *why = core_map_open(core->map, file);
 
 	if (!why)
-		why = core_map_open_objects(core->map, program);
+		why = core_map_set_program(core->map, program);
 	if (why)
 		return util_fail(command, "cannot read %s: %s", file, why);
 	core->pid = core->map->pid;
@@ -161,6 +189,9 @@ static int open_parts(struct core *core, const char *command, const char *file, 
 	if (core->map->missing)
 		util_warn(command, "%s is truncated: %llu bytes are missing, and not counted here",
 			  file, (unsigned long long)core->map->missing);
+	if (core->map->no_descriptors)
+		util_warn(command, "too few file descriptors (ulimit -n) to open the files that "
+				   "were mapped: names that are in them are missing");
 	return EXIT_OK;
 }
 

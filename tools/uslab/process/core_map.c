@@ -3,9 +3,11 @@
  * uslab/process/core_map.c - the memory that a core file describes
  *
  * Invariants: segments and mappings are sorted by address, each within the file; nothing in the
- *             file is trusted.
- * Flow:       called by core.c and symbols/resolve_maps.c; called back through reader.read. In: a
- *             core file; out: what was mapped where, and the bytes at an address.
+ *             file is trusted. One mapped file is open at a time: there may be more of them than
+ *             descriptors.
+ * Flow:       called by core.c and symbols/resolve_maps.c; calls mapped_file.c; called back through
+ *             reader.read. In: a core file; out: what was mapped where, and the bytes at an
+ *             address.
  *
  * The kernel leaves out of a core what it could read from a file again, but for the first page of
  * each ELF object, by which a file is recognised as the one that was mapped; and memory that was
@@ -16,18 +18,18 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/mapped_file.h"
+
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX_SEGMENTS (1u << 20) /* the kernel allows 65530 mappings by default */
-#define MAX_MAPPINGS (1u << 17)
-#define MAX_OBJECTS 4096u
+#define MAX_MAPPINGS (1u << 20) /* the kernel allows 65530 by default */
 #define MAX_NOTES (256ul << 20) /* bytes, of all together */
+#define LOOKED_BACK 64		/* mappings of a file mostly follow one another */
 #define COMPARED 4096		/* bytes at the start of a mapped file */
 #define NO_MEMORY "out of memory"
 #define DAMAGED "it is damaged, or no core file"
@@ -56,19 +58,11 @@ static bool read_at(int fd, uint64_t offset, void *buf, size_t len)
 	return true;
 }
 
-/* Opens only regular files: opening a device can do things. O_NONBLOCK in case it is a pipe. */
-static int open_regular(const char *path, uint64_t *size)
+static uint64_t size_of(int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		errno = EINVAL;
-		return -1;
-	}
-	*size = fd >= 0 ? (uint64_t)st.st_size : 0;
-	return fd;
+	return fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
 /* The kind of a file that is no ELF file. */
@@ -121,7 +115,7 @@ static bool read_count(const struct core_map *map, const Elf64_Ehdr *header, uin
 			return false;
 		*count = section.sh_info;
 	}
-	return *count <= MAX_SEGMENTS && header->e_phoff <= map->size &&
+	return *count <= MAX_MAPPINGS && header->e_phoff <= map->size &&
 	       *count * sizeof(Elf64_Phdr) <= map->size - header->e_phoff;
 }
 
@@ -230,18 +224,17 @@ bool core_map_has(const struct core_map *map, uint64_t addr)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* The object of that name, which must stay valid. Mappings of a file mostly follow one another. */
+/* The object of that name, which must stay valid; a new one if it is not among the last ones. */
 static struct core_object *add_object(struct core_map *map, const char *name)
 {
+	size_t back = MIN(map->nr_objects, LOOKED_BACK);
 	struct core_object *object = map->object + map->nr_objects;
 
-	while (object > map->object)
-		if (!strcmp((--object)->path, name))
-			return object;
-	if (map->nr_objects == MAX_OBJECTS)
-		return NULL;
-	object = &map->object[map->nr_objects++];
-	*object = (struct core_object){ .path = name, .fd = -1 };
+	for (size_t i = 1; i <= back; i++)
+		if (!strcmp((object - i)->path, name))
+			return object - i;
+	map->nr_objects++;
+	object->path = name;
 	return object;
 }
 
@@ -257,6 +250,8 @@ static const char *read_files(struct core_map *map, const uint64_t *words, size_
 	if (count > (size - 16) / 24)
 		return DAMAGED;
 	name = (const char *)(words + 2 + count * 3);
+	map->dropped = count;
+	count = MIN(count, MAX_MAPPINGS);
 	map->names = malloc((size_t)(end - name) + 1);
 	map->mapping = calloc(count + 1, sizeof(*map->mapping));
 	map->object = calloc(count + 1, sizeof(*map->object));
@@ -266,15 +261,15 @@ static const char *read_files(struct core_map *map, const uint64_t *words, size_
 	map->names[end - name] = '\0';
 	end = map->names + (end - name);
 	name = map->names;
-	for (uint64_t i = 0; i < count && i < MAX_MAPPINGS && name < end; i++) {
+	for (uint64_t i = 0; i < count && name < end; i++) {
 		const uint64_t *word = words + 2 + i * 3;
-		struct core_object *object = add_object(map, name);
 
-		if (object)
-			map->mapping[map->nr_mappings++] =
-				(struct core_mapping){ word[0], word[1], word[2] * unit, object };
+		map->mapping[map->nr_mappings++] = (struct core_mapping){ word[0], word[1],
+									  word[2] * unit,
+									  add_object(map, name) };
 		name += strlen(name) + 1;
 	}
+	map->dropped -= map->nr_mappings;
 	return NULL;
 }
 
@@ -382,29 +377,47 @@ static const char *read_headers(struct core_map *map)
 	return why;
 }
 
+/* Sorts mappings, and finds what the core has of the first bytes of each file. */
+static void sort_mappings(struct core_map *map)
+{
+	if (map->mapping)
+		qsort(map->mapping, map->nr_mappings, sizeof(*map->mapping), by_start);
+	for (size_t i = 0; i < map->nr_mappings; i++) {
+		const struct core_mapping *m = &map->mapping[i];
+		const struct core_segment *s = find_segment(map, m->start);
+
+		if (!m->offset && !m->object->head && s && s->start == m->start && s->there)
+			m->object->head = s;
+	}
+}
+
 const char *core_map_open(struct core_map *map, const char *file)
 {
 	const char *why;
 
-	*map = (struct core_map){ .fd = -1 };
-	map->fd = open_regular(file, &map->size);
+	*map = (struct core_map){ .fd = mapped_file_open_regular(file) };
 	if (map->fd < 0)
-		return errno == EINVAL ? "it is no regular file" : strerror(errno);
+		return map->fd == -ENXIO ? "it is no regular file" : strerror(-map->fd);
+	map->size = size_of(map->fd);
 	why = read_headers(map);
 	if (why)
 		return why;
 	drop_overlapping(map, true);
 	drop_overlapping(map, false);
-	if (map->mapping)
-		qsort(map->mapping, map->nr_mappings, sizeof(*map->mapping), by_start);
+	sort_mappings(map);
 	return NULL;
+}
+
+static void close_object(struct core_map *map)
+{
+	if (map->opened)
+		close(map->opened_fd);
+	map->opened = NULL;
 }
 
 void core_map_close(struct core_map *map)
 {
-	for (size_t i = 0; i < map->nr_objects; i++)
-		if (map->object[i].fd >= 0)
-			close(map->object[i].fd);
+	close_object(map);
 	if (map->fd >= 0)
 		close(map->fd);
 	free(map->segment);
@@ -415,83 +428,94 @@ void core_map_close(struct core_map *map)
 
 /* ---- mapped files ---------------------------------------------------------------------------- */
 
-/*
- * Does it begin with what the core has of the object? What the core does not have counts as equal.
- */
+/* Does it begin with what the core has of the object? What the core lacks counts as equal. */
 static bool is_same_file(const struct core_map *map, const struct core_object *object, int fd)
 {
 	char in_core[COMPARED], in_file[COMPARED];
+	const struct core_segment *s = object->head;
+	uint64_t size = s ? MIN(COMPARED, s->there) : 0;
 
-	for (size_t i = 0; i < map->nr_mappings; i++) {
-		const struct core_mapping *m = &map->mapping[i];
-		const struct core_segment *s = find_segment(map, m->start);
-		uint64_t size = COMPARED;
-
-		if (m->object != object || m->offset || !s || s->start != m->start || !s->there)
-			continue;
-		size = MIN(size, s->there);
-		return read_at(map->fd, s->offset, in_core, size) &&
-		       read_at(fd, 0, in_file, size) && !memcmp(in_core, in_file, size);
-	}
-	return true;
+	return !s || (read_at(map->fd, s->offset, in_core, size) && read_at(fd, 0, in_file, size) &&
+		      !memcmp(in_core, in_file, size));
 }
 
-static void open_object(const struct core_map *map, struct core_object *object, const char *path)
+/* As core_map_object_fd(), of one that is not open. */
+static int open_object(struct core_map *map, struct core_object *object)
 {
-	uint64_t size;
-	int fd = open_regular(path, &size);
+	const char *path = object == map->program && map->program_file ? map->program_file
+								       : object->path;
+	int fd = mapped_file_open_regular(path);
 
-	object->fd = -1;
-	if (fd >= 0 && size && is_same_file(map, object, fd)) {
-		object->fd = fd;
-	} else if (fd >= 0) {
-		object->changed = true; /* or one of /proc, which are of no size */
-		close(fd);
+	if (fd == -EMFILE || fd == -ENFILE) {
+		map->no_descriptors = true;
+		return -1;
 	}
+	/* those of /proc are of no size */
+	if (fd >= 0 && (!size_of(fd) || !is_same_file(map, object, fd))) {
+		object->changed = true;
+		close(fd);
+		fd = -1;
+	}
+	object->lost = fd < 0;
+	return fd < 0 ? -1 : fd;
 }
 
-const char *core_map_open_objects(struct core_map *map, const char *program)
+int core_map_object_fd(struct core_map *map, struct core_object *object)
+{
+	int fd;
+
+	if (map->opened == object)
+		return map->opened_fd;
+	if (object->lost)
+		return -1;
+	close_object(map);
+	fd = open_object(map, object);
+	if (fd >= 0) {
+		map->opened = object;
+		map->opened_fd = fd;
+	}
+	return fd;
+}
+
+const char *core_map_set_program(struct core_map *map, const char *file)
 {
 	const struct core_mapping *entry = core_map_mapping(map, map->entry);
-	const char *path;
 
 	map->program = entry ? entry->object : NULL;
-	if (program && !map->program)
+	map->program_file = file;
+	if (!file)
+		return NULL;
+	if (!map->program)
 		return "it does not say which program it is of";
-	for (size_t i = 0; i < map->nr_objects; i++) {
-		path = map->object[i].path;
-		if (program && &map->object[i] == map->program)
-			path = program;
-		open_object(map, &map->object[i], path);
-	}
-	if (program && map->program->fd < 0)
-		return map->program->changed ? "it is of another program than the one given"
-					     : "the program given cannot be opened";
-	return NULL;
+	if (core_map_object_fd(map, map->program) >= 0)
+		return NULL;
+	return map->program->changed ? "it is of another program than the one given"
+				     : "the program given cannot be opened";
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Bytes that the core left out: of a mapped file, or zero. 0: there are none. */
-static size_t read_left_out(const struct core_map *map, const struct core_segment *s, uint64_t addr,
+static size_t read_left_out(struct core_map *map, const struct core_segment *s, uint64_t addr,
 			    void *buf, size_t len)
 {
 	const struct core_mapping *m = core_map_mapping(map, addr);
 	ssize_t n;
+	int fd;
 
 	if (!m && s->unwritten) {
 		memset(buf, 0, len);
 		return len;
 	}
-	if (!m || m->object->fd < 0)
+	fd = m ? core_map_object_fd(map, m->object) : -1;
+	if (fd < 0)
 		return 0;
-	n = pread(m->object->fd, buf, MIN(len, m->end - addr),
-		  (off_t)(m->offset + (addr - m->start)));
+	n = pread(fd, buf, MIN(len, m->end - addr), (off_t)(m->offset + (addr - m->start)));
 	return n > 0 ? (size_t)n : 0;
 }
 
 /* Bytes read from one segment, as many as go together; 0: they are not to be had. */
-static size_t read_segment(const struct core_map *map, const struct core_segment *s, uint64_t addr,
+static size_t read_segment(struct core_map *map, const struct core_segment *s, uint64_t addr,
 			   void *buf, size_t len)
 {
 	uint64_t inside = addr - s->start;
@@ -507,7 +531,7 @@ static size_t read_segment(const struct core_map *map, const struct core_segment
 
 int core_map_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	const struct core_map *map = ctx;
+	struct core_map *map = ctx;
 	char *to = buf;
 
 	while (len) {

@@ -38,7 +38,8 @@ struct core_mapping {
 
 struct core_object {
 	const char *path;
-	int fd;	      /* -1: cannot be opened, or is not what was mapped */
+	const struct core_segment *head; /* begins with its first bytes; NULL: the core has none */
+	bool lost;    /* cannot be opened, or is not what was mapped; false: not known yet */
 	bool changed; /* there is a file of that name, and it is another one */
 };
 
@@ -52,12 +53,17 @@ struct core_map {
 	size_t nr_mappings;
 	struct core_object *object;
 	size_t nr_objects;
-	char *names;		     /* of the objects */
-	struct core_object *program; /* the main one; NULL: not known */
-	uint64_t entry;		     /* address where the program begins; 0: not known */
+	char *names;			  /* of the objects */
+	struct core_object *program;	  /* the main one; NULL: not known */
+	const char *program_file;	  /* to be read in its place; NULL: none */
+	const struct core_object *opened; /* one at a time; NULL: none */
+	int opened_fd;
+	uint64_t entry; /* address where the program begins; 0: not known */
 	pid_t pid;
-	char name[32];	  /* of the program; printable */
-	uint64_t missing; /* bytes that the core should have and does not */
+	char name[32];	     /* of the program; printable */
+	uint64_t missing;    /* bytes that the core should have and does not */
+	uint64_t dropped;    /* mapped files that are not looked at: too many, or without a name */
+	bool no_descriptors; /* there were too few to open a mapped file */
 };
 
 /*
@@ -68,10 +74,16 @@ const char *core_map_open(struct core_map *map, const char *file);
 void core_map_close(struct core_map *map);
 
 /*
- * Opens the mapped files; program, if not NULL, in the place of the main one. NULL, or why not:
- * only a program that was named and is not the core's.
+ * Finds the main program. file, if not NULL, is read in its place, and must stay valid. NULL, or
+ * why not: only a file that is not that program.
  */
-const char *core_map_open_objects(struct core_map *map, const char *program);
+const char *core_map_set_program(struct core_map *map, const char *file);
+
+/*
+ * A descriptor of a mapped file, until another one is asked for or core_map_read() is called; -1:
+ * there is none, see struct core_object.
+ */
+int core_map_object_fd(struct core_map *map, struct core_object *object);
 
 /* The mapped file at an address; NULL: none. */
 const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t addr);

@@ -2,9 +2,9 @@
 /*
  * uslab/process/mapped_file.c - opens the files that a process has mapped, deleted or not
  *
- * Flow:       called by target.c, pagemap.c, symbols/ and run/cmd_run.c; calls live.c. In: a line
- *             of /proc/PID/maps; out: a descriptor of that very file, wherever its path leads by
- *             now.
+ * Flow:       called by target.c, core_map.c, pagemap.c, symbols/ and run/cmd_run.c; calls live.c.
+ *             In: a line of /proc/PID/maps; out: a descriptor of that very file, wherever its path
+ *             leads by now.
  */
 #define _GNU_SOURCE
 #include "process/mapped_file.h"

@@ -23,13 +23,15 @@ static void test_own_core(void **state)
 	core_fill(&file);
 	core_write(&file);
 	assert_null(core_map_open(&map, file.path));
-	assert_null(core_map_open_objects(&map, NULL));
+	assert_null(core_map_set_program(&map, NULL));
 	assert_int_equal(map.pid, getpid());
 	assert_string_equal(map.name, "a?program");
 	assert_int_equal(map.missing, 0);
 	assert_int_equal(map.nr_segments, file.nr_lines);
 	assert_non_null(map.program);
-	assert_true(map.program->fd >= 0 && !map.program->changed);
+	assert_true(core_map_object_fd(&map, map.program) >= 0);
+	assert_true(!map.program->lost && !map.program->changed);
+	assert_int_equal(map.dropped, 0);
 
 	/* written data; constants and code, which only the file has */
 	assert_int_equal(core_map_read(&map, (uintptr_t)marker, buf, sizeof(marker)), 0);
@@ -55,7 +57,7 @@ static void test_across_ends(void **state)
 	core_fill(&file);
 	core_write(&file);
 	assert_null(core_map_open(&map, file.path));
-	assert_null(core_map_open_objects(&map, NULL));
+	assert_null(core_map_set_program(&map, NULL));
 	for (unsigned int i = 0; i < file.nr_lines; i++)
 		if (file.line[i].path[0] == '/' && file.line[i].access[0] == 'r' &&
 		    file.segment[i + 1].p_filesz == 4096 &&
@@ -119,15 +121,15 @@ static void test_changed_program(void **state)
 	core_fill(&file);
 	core_write(&file);
 	assert_null(core_map_open(&map, file.path));
-	assert_string_equal(core_map_open_objects(&map, "/bin/sh"),
+	assert_string_equal(core_map_set_program(&map, "/bin/sh"),
 			    "it is of another program than the one given");
 	assert_int_equal(core_map_read(&map, (uintptr_t)test_own_core, buf, sizeof(buf)), -EFAULT);
 	core_map_close(&map);
 	assert_null(core_map_open(&map, file.path));
-	assert_non_null(core_map_open_objects(&map, "/no/such/file"));
+	assert_non_null(core_map_set_program(&map, "/no/such/file"));
 	core_map_close(&map);
 	assert_null(core_map_open(&map, file.path));
-	assert_null(core_map_open_objects(&map, "/proc/self/exe"));
+	assert_null(core_map_set_program(&map, "/proc/self/exe"));
 	assert_int_equal(core_map_read(&map, (uintptr_t)test_own_core, buf, sizeof(buf)), 0);
 	core_map_close(&map);
 	unlink(file.path);
@@ -265,7 +267,7 @@ static void test_damaged(void **state)
 		assert_true(fd >= 0);
 		assert_true(write(fd, &file, sizeof(file)) == sizeof(file));
 		close(fd);
-		if (!core_map_open(&map, file.path) && !core_map_open_objects(&map, NULL)) {
+		if (!core_map_open(&map, file.path) && !core_map_set_program(&map, NULL)) {
 			for (size_t k = 0; k < map.nr_segments; k++) {
 				core_map_read(&map, map.segment[k].start, buf, sizeof(buf));
 				core_map_read(&map, map.segment[k].end - 8, buf, sizeof(buf));
