@@ -38,12 +38,11 @@ struct mapping {
 	unsigned long device;
 	unsigned long inode;
 	bool deleted;
-	bool seen; /* its file was looked at */
 	char *path;
 };
 
 struct mappings {
-	struct mapping *array;
+	struct mapping *array; /* those of a file together */
 	size_t count;
 	bool any; /* there was a line at all */
 };
@@ -243,6 +242,30 @@ static bool add_mapping(struct mappings *maps, char *line)
 	return true;
 }
 
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* 0: of the same file. */
+static int compare_files(const struct mapping *a, const struct mapping *b)
+{
+	int order = compare(a->device, b->device);
+
+	if (!order)
+		order = compare(a->inode, b->inode);
+	return order ? order : strcmp(a->path, b->path);
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct mapping *left = a;
+	const struct mapping *right = b;
+	int order = compare_files(left, right);
+
+	return order ? order : compare(left->start, right->start);
+}
+
 /* 0 or -errno. A process without memory (a zombie, a kernel thread) has an empty file. */
 static int read_maps(const struct target *t, struct mappings *maps)
 {
@@ -266,6 +289,8 @@ static int read_maps(const struct target *t, struct mappings *maps)
 		error = errno ? -errno : -EIO;
 	free(line);
 	fclose(file);
+	if (maps->count)
+		qsort(maps->array, maps->count, sizeof(*maps->array), by_file);
 	return error;
 }
 
@@ -299,15 +324,17 @@ static int add_root(struct target *t, const struct mapping *m, uint64_t address)
 	return 0;
 }
 
-static bool same_file(const struct mapping *a, const struct mapping *b)
+static int by_address(const void *a, const void *b)
 {
-	return a->device == b->device && a->inode == b->inode && !strcmp(a->path, b->path);
+	const struct target_root *left = a;
+	const struct target_root *right = b;
+
+	return compare(left->address, right->address);
 }
 
-/* Looks at the file of mapping number first, once for all its mappings. */
-static int search_object(struct target *t, struct mappings *maps, size_t first)
+/* Looks at the file of these mappings. */
+static int search_object(struct target *t, const struct mapping *m, size_t count)
 {
-	struct mapping *m = &maps->array[first];
 	struct symbol symbol = { .value = 0 };
 	int fd = mapped_file_open(t->pid, m->path, strlen(m->path), m->deleted, m->start, m->end);
 	int found = fd < 0 ? -ENOENT : symbol_in_file(fd, ROOT_SYMBOL, &symbol);
@@ -315,13 +342,9 @@ static int search_object(struct target *t, struct mappings *maps, size_t first)
 
 	if (fd >= 0)
 		close(fd);
-	for (size_t i = first; i < maps->count && !ret; i++) {
-		struct mapping *part = &maps->array[i];
+	for (const struct mapping *part = m; part < m + count && !ret; part++) {
 		uint64_t address;
 
-		if (!same_file(part, m))
-			continue;
-		part->seen = true;
 		if (!found && part->offset == symbol.load_offset)
 			ret = add_root(t, part, part->start - symbol.load_vaddr + symbol.value);
 		if (fd < 0 && !part->offset) {
@@ -334,6 +357,20 @@ static int search_object(struct target *t, struct mappings *maps, size_t first)
 				ret = 0;
 		}
 	}
+	return ret;
+}
+
+static int search_objects(struct target *t, const struct mappings *maps)
+{
+	size_t first = 0;
+	int ret = 0;
+
+	for (size_t i = 1; i <= maps->count && !ret; i++)
+		if (i == maps->count || compare_files(&maps->array[i], &maps->array[first])) {
+			ret = search_object(t, &maps->array[first], i - first);
+			first = i;
+		}
+	qsort(t->root, t->nr_roots, sizeof(t->root[0]), by_address);
 	return ret;
 }
 
@@ -354,9 +391,8 @@ int target_open(struct target *t, const char *command, pid_t pid)
 	ret = read_maps(t, &maps);
 	if (!ret)
 		read_program(t);
-	for (size_t i = 0; i < maps.count && !ret; i++)
-		if (!maps.array[i].seen)
-			ret = search_object(t, &maps, i);
+	if (!ret)
+		ret = search_objects(t, &maps);
 	free_maps(&maps);
 
 	if (ret)
