@@ -408,6 +408,7 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 		return ret;
 	s->reader = r;
 	s->error = 0;
+	s->now_known = false;
 	s->nr_caches = s->nr_aliases = 0;
 	s->nr_pages = 0;
 	s->nr_heaps = 0;

@@ -108,7 +108,9 @@ struct snapshot {
 
 	/* ---- while it is being taken: inspect/internal.h ---- */
 	const struct reader *reader;
-	int error; /* first error of the reader that ends everything, or 0 */
+	int error;    /* first error of the reader that ends everything, or 0 */
+	uint64_t now; /* of a core file: tracks_now(), which looks for it when it is first asked */
+	bool now_known;
 	uint64_t descriptors;
 	unsigned long nr_pages;
 	unsigned int layouts_read; /* while pages are counted */

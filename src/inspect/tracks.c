@@ -111,20 +111,31 @@ unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, un
 	return snapshot_read(s, base + place, pcs, max * sizeof(*pcs)) ? max : 0;
 }
 
+/* An overflow may have written over it. Of the clock: 2^40 ms are 34 years. */
+bool tracks_is_possible(const struct track *track)
+{
+	return track->cpu < USLAB_MAX_CPUS && !(track->when >> 40);
+}
+
 static void find_newest(const struct track_record *record, void *arg)
 {
 	uint64_t *newest = arg;
 
-	*newest = MAX(*newest, MAX(record->alloc.when, record->free.when));
+	if (tracks_is_possible(&record->alloc))
+		*newest = MAX(*newest, record->alloc.when);
+	if (tracks_is_possible(&record->free))
+		*newest = MAX(*newest, record->free.when);
 }
 
 uint64_t tracks_now(struct snapshot *s)
 {
-	uint64_t newest = 0;
-
 	if (!s->reader->still)
 		return reader_clock_ms(s->reader);
 	/* The clock stopped with the process: the time of the newest track is close to it. */
-	tracks_visit(s, UINT_MAX, find_newest, &newest);
-	return newest;
+	if (!s->now_known) {
+		s->now = 0;
+		tracks_visit(s, UINT_MAX, find_newest, &s->now);
+		s->now_known = true;
+	}
+	return s->now;
 }

@@ -50,9 +50,12 @@ bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct trac
 /* Frames of a stack; 0: unknown handle. max: STACKS_DEPTH suffices. */
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);
 
+/* false: it is damaged for sure, and says nothing. */
+bool tracks_is_possible(const struct track *track);
+
 /*
  * os_clock_ms() of the process now, so that age = now - track.when. For a core file the time of the
- * newest track.
+ * newest track, which is looked for once.
  */
 uint64_t tracks_now(struct snapshot *s);
 

@@ -250,6 +250,52 @@ static void test_time(void **state)
 	assert_int_equal(tracks_now(s), 12346);
 }
 
+/* In a core file: a track that an overflow has written over says nothing, its neighbour does. */
+static void test_time_of_damaged_tracks(void **state)
+{
+	struct track *track;
+
+	(void)state;
+	f.reader.still = true;
+	fake_debug(&f, 192, SLAB_STORE_USER, false);
+	fake_debug_slab(&f, 1, 192);
+	fake_track(&f, 1, 192, 3)->when = 12345;
+	memset(fake_track(&f, 1, 192, 4), 'a', sizeof(*track));
+	fake_track(&f, 1, 192, 4)[TRACK_FREE].when = 12346;
+	memset(&fake_track(&f, 1, 192, 5)[TRACK_FREE], 'a', sizeof(*track));
+	fake_track(&f, 1, 192, 5)->when = 12347;
+	track = fake_track(&f, 1, 192, 6);
+	track->when = 1ull << 40;
+	track = fake_track(&f, 1, 192, 7);
+	track->when = 20000;
+	track->cpu = USLAB_MAX_CPUS;
+	visit(192);
+	assert_int_equal(tracks_now(s), 12347);
+	track->cpu = USLAB_MAX_CPUS - 1;
+	visit(192);
+	assert_int_equal(tracks_now(s), 20000);
+	fake_track(&f, 1, 192, 6)->when--;
+	visit(192);
+	assert_int_equal(tracks_now(s), (1ull << 40) - 1);
+}
+
+/* The whole of a core file is looked through for it: once, until the next snapshot. */
+static void test_time_is_kept(void **state)
+{
+	(void)state;
+	f.reader.still = true;
+	fake_debug(&f, 192, SLAB_STORE_USER, false);
+	fake_debug_slab(&f, 1, 192);
+	visit(192);
+	assert_int_equal(tracks_now(s), 0);
+	f.reads = 0;
+	assert_int_equal(tracks_now(s), 0);
+	assert_int_equal(f.reads, 0);
+	fake_track(&f, 1, 192, 3)->when = 12345;
+	fake_take();
+	assert_int_equal(tracks_now(s), 12345);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +309,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_process_ends, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_stacks, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_time_of_damaged_tracks, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_time_is_kept, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
