@@ -7,7 +7,8 @@
  *             inside of another is skipped. So the time is bounded by the size of the arena also
  *             for a corrupted process.
  * Locks:      none.
- * Flow:       tracks_visit: blocks.c; page descriptors in pieces -> slab_map.c -> visit().
+ * Flow:       tracks_visit, tracks_visit_some: blocks.c; page descriptors in pieces -> slab_map.c
+ *             -> visit().
  */
 #include "inspect/tracks.h"
 
@@ -23,7 +24,7 @@
 /* One pass over the slabs of a process. */
 struct visit {
 	struct snapshot *s;
-	unsigned int cache; /* UINT_MAX: all */
+	const bool *wanted; /* by index in s->cache[] */
 	void (*visit)(const struct track_record *record, void *arg);
 	void *arg;
 	long count;
@@ -42,8 +43,8 @@ static void visit_slab(struct visit *v, unsigned long number)
 	if (!slab_map_open(v->s, map, number))
 		return;
 	v->next = number + (1ul << map->page.order);
-	if (!slab_map_has_tracks(map) || map->counters.frozen ||
-	    (v->cache != UINT_MAX && v->cache != map->cache) || !slab_map_fill(v->s, map))
+	if (!slab_map_has_tracks(map) || map->counters.frozen || !v->wanted[map->cache] ||
+	    !slab_map_fill(v->s, map))
 		return;
 	for (unsigned int i = 0; i < map->objects; i++) {
 		if (slab_map_is_free(map, i) || !slab_map_record(v->s, map, i, &record))
@@ -54,25 +55,31 @@ static void visit_slab(struct visit *v, unsigned long number)
 	}
 }
 
+/* By a descriptor as it was a moment ago: those of other caches are not read at all. */
+static bool is_wanted(const struct visit *v, const struct page *page)
+{
+	int index;
+
+	if (page->type != PAGE_SLAB)
+		return false;
+	index = snapshot_find_engine(v->s, (uintptr_t)page->engine);
+	return index >= 0 && v->wanted[index];
+}
+
 static void visit_piece(struct visit *v, unsigned long first, unsigned long nr)
 {
 	const struct page *page = (const struct page *)v->s->buffer;
 
 	for (unsigned long i = 0; i < nr; i++)
-		if (page[i].type == PAGE_SLAB && first + i >= v->next)
+		if (first + i >= v->next && is_wanted(v, &page[i]))
 			visit_slab(v, first + i);
 }
 
-long tracks_visit(struct snapshot *s, unsigned int cache,
-		  void (*visit)(const struct track_record *record, void *arg), void *arg)
+static void visit_slabs(struct visit *v)
 {
-	struct visit v = { .s = s, .cache = cache, .visit = visit, .arg = arg };
+	struct snapshot *s = v->s;
 
-	if (cache == UINT_MAX || cache == s->blocks_row)
-		v.count = blocks_visit(s, visit, arg);
-	if (cache == s->blocks_row)
-		return s->error ? s->error : v.count;
-	slab_map_init(&v.map);
+	slab_map_init(&v->map);
 	for (unsigned long i = 0; i < s->nr_pages && !s->error; i += PIECE) {
 		unsigned long nr = MIN(PIECE, s->nr_pages - i);
 
@@ -80,9 +87,38 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 		if (!snapshot_read(s, s->descriptors + i * sizeof(struct page), s->buffer,
 				   nr * sizeof(struct page)))
 			break;
-		visit_piece(&v, i, nr);
+		visit_piece(v, i, nr);
 	}
+}
+
+static bool wants_slabs(const struct visit *v)
+{
+	for (unsigned int i = 0; i < v->s->nr_caches; i++)
+		if (v->wanted[i] && !v->s->cache[i].whole_pages)
+			return true;
+	return false;
+}
+
+long tracks_visit_some(struct snapshot *s, const bool *wanted,
+		       void (*visit)(const struct track_record *record, void *arg), void *arg)
+{
+	struct visit v = { .s = s, .wanted = wanted, .visit = visit, .arg = arg };
+
+	if (wanted[s->blocks_row])
+		v.count = blocks_visit(s, visit, arg);
+	if (wants_slabs(&v))
+		visit_slabs(&v);
 	return s->error ? s->error : v.count;
+}
+
+long tracks_visit(struct snapshot *s, unsigned int cache,
+		  void (*visit)(const struct track_record *record, void *arg), void *arg)
+{
+	bool wanted[SNAPSHOT_MAX_CACHES];
+
+	for (unsigned int i = 0; i < SNAPSHOT_MAX_CACHES; i++)
+		wanted[i] = cache == UINT_MAX || cache == i;
+	return tracks_visit_some(s, wanted, visit, arg);
 }
 
 /* ---- stacks and time ------------------------------------------------------------------------- */

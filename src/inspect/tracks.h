@@ -37,6 +37,10 @@ struct track_record {
 long tracks_visit(struct snapshot *s, unsigned int cache,
 		  void (*visit)(const struct track_record *record, void *arg), void *arg);
 
+/* The same of several caches in one pass; wanted: by index in snapshot.cache[]. */
+long tracks_visit_some(struct snapshot *s, const bool *wanted,
+		       void (*visit)(const struct track_record *record, void *arg), void *arg);
+
 /* ---- blocks.c: whole pages only; the other functions here have them among the rest ---- */
 
 /* Returns how many. */

@@ -7,6 +7,7 @@
 #include "fake_slabs.h"
 #include "fake_snapshot.h"
 #include "os/time/clock.h"
+#include "inspect/slab_map.h"
 #include "inspect/tracks.h"
 
 #define MAX_RECORDS 64
@@ -109,6 +110,40 @@ static void test_which_slabs(void **state)
 	isolated = fake_debug_slab(&f, 5, 192);
 	isolated->counters |= 1ull << 31; /* frozen */
 	assert_int_equal(visit(192), 2 * each);
+}
+
+/* Of several caches in one pass. */
+static void test_some(void **state)
+{
+	bool wanted[SNAPSHOT_MAX_CACHES] = { false };
+	long each;
+
+	(void)state;
+	fake_cache(&f, 194, "c", 64, 8);
+	fake_cache(&f, 195, "d", 64, 8);
+	for (unsigned int id = 192; id < 195; id++) {
+		fake_debug(&f, id, SLAB_STORE_USER, false);
+		fake_debug_slab(&f, id, id);
+	}
+	each = visit(194);
+	wanted[index_of(192)] = wanted[index_of(194)] = true;
+	nr = 0;
+	assert_int_equal(tracks_visit_some(s, wanted, keep, NULL), 2 * each);
+	assert_int_equal(nr, 2 * each);
+	assert_int_equal(record[0].cache, index_of(192));
+	assert_int_equal(record[each].cache, index_of(194));
+	/* of the slabs of others nothing is read but what is read of all pages */
+	memset(wanted, 0, sizeof(wanted));
+	f.reads = 0;
+	wanted[index_of(195)] = true;
+	assert_int_equal(tracks_visit_some(s, wanted, keep, NULL), 0);
+	assert_int_equal(f.reads, FAKE_NR_PAGES * sizeof(struct page) / SLAB_MAP_PIECE);
+	/* where only whole pages are wanted, or nothing, no slab is read */
+	memset(wanted, 0, sizeof(wanted));
+	wanted[s->blocks_row] = true;
+	f.reads = 0;
+	assert_int_equal(tracks_visit_some(s, wanted, keep, NULL), 0);
+	assert_true(f.reads < 5);
 }
 
 /* A free list that bites its tail, one that leaves the slab, one between two objects. */
@@ -302,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_live_objects, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_bytes_asked_for, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_which_slabs, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_some, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_wild_free_lists, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_overlapping_slabs, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_impossible_layouts, setup, fake_teardown),
