@@ -19,7 +19,7 @@
 #include "process/source.h"
 #include "track/track_sites.h"
 
-#define TRACK_MAX_CACHES 256
+#define TRACK_MAX_CACHES SNAPSHOT_MAX_CACHES
 #define TRACK_MAX_PATTERNS 64
 
 enum track_order { TRACK_BY_BYTES, TRACK_BY_OBJECTS, TRACK_BY_AGE, TRACK_BY_GROWTH };

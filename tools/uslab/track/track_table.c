@@ -2,9 +2,9 @@
 /*
  * uslab/track/track_table.c - call sites over all chosen caches, in order
  *
- * Flow:       called by track_run.c and cmd_track.c; calls track_sites.c for each cache,
- *             estimate.c, track_choose.c, inspect/tracks.c and symbols/resolve.c. In: a snapshot;
- *             out: rows in order.
+ * Flow:       called by track_run.c and cmd_track.c; calls track_sites.c, estimate.c,
+ *             track_choose.c, inspect/tracks.c and symbols/resolve.c. In: a snapshot; out: rows in
+ *             order.
  *
  * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled
  * each object stands for as many as the probability says that it was sampled with, whatever lives
@@ -23,10 +23,11 @@
 /* Ages of what is tracked, for a process that was tracked before we came. */
 static void find_oldest(const struct track_record *record, void *arg)
 {
+	const struct track *alloc = &record->alloc;
 	uint64_t *oldest = arg;
 
-	if (record->alloc.when && record->alloc.when < *oldest)
-		*oldest = record->alloc.when;
+	if (tracks_is_possible(alloc) && alloc->when && alloc->when < *oldest)
+		*oldest = alloc->when;
 }
 
 /* Index of a chosen cache in the snapshot of now; UINT_MAX: gone. */
@@ -64,9 +65,7 @@ static uint64_t oldest_object(struct tracking *t, uint64_t now)
 {
 	uint64_t oldest = now;
 
-	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
-		if (t->snapshot->cache[i].tracked)
-			tracks_visit(t->snapshot, i, find_oldest, &oldest);
+	tracks_visit(t->snapshot, UINT_MAX, find_oldest, &oldest);
 	return oldest;
 }
 
@@ -110,34 +109,78 @@ static void fill_row(struct track_row *row, const struct track_site *site, unsig
 }
 
 /* What the sites of one cache hold. */
-static int add_cache(struct tracking *t, unsigned int number, unsigned int *capacity)
+static int add_cache(struct tracking *t, unsigned int number, const struct track_sites *sites,
+		     unsigned int *capacity)
+{
+	struct track_table *table = &t->table;
+
+	t->cache[number].tracked = sites->count;
+	table->lost += sites->lost;
+	for (unsigned int i = 0; i < sites->nr; i++) {
+		if (!grow_rows(table, capacity))
+			return -ENOMEM;
+		fill_row(&table->row[table->nr++], &sites->site[i], number, sites->heaviest);
+	}
+	return 0;
+}
+
+/* ---- sites of all chosen caches -------------------------------------------------------------- */
+
+/* One pass over the process's memory fills all of them, however many there are. */
+struct collect {
+	struct track_sites sites[TRACK_MAX_CACHES]; /* as t->cache[] */
+	/* by index in the snapshot: */
+	bool wanted[SNAPSHOT_MAX_CACHES];
+	uint16_t number[SNAPSHOT_MAX_CACHES]; /* in t->cache[] */
+	uint64_t now;
+};
+
+static void collect_one(const struct track_record *record, void *arg)
+{
+	struct collect *collect = arg;
+	struct track_sites *sites = &collect->sites[collect->number[record->cache]];
+
+	track_sites_add(sites, record, TRACK_ALLOC, collect->now);
+}
+
+static void open_sites(struct tracking *t, struct collect *collect, unsigned int number)
 {
 	struct track_cache *c = &t->cache[number];
+	struct track_sites *sites = &collect->sites[number];
 	unsigned int index = index_of(t, c);
-	struct track_table *table = &t->table;
-	struct track_sites sites;
-	long ret;
 
-	c->live = c->tracked = 0;
+	track_sites_open(sites, false);
+	sites->old_age = (uint64_t)(t->table.seconds * 500) + 1;
+	sites->since = t->table.since; /* not what an earlier tracking left */
+	sites->sampled = c->sampled;
+	c->live = 0;
 	if (index == UINT_MAX)
-		return 0;
-	track_sites_open(&sites, false);
-	sites.old_age = (uint64_t)(table->seconds * 500) + 1;
-	sites.since = table->since; /* not what an earlier tracking left */
-	sites.sampled = c->sampled;
-	ret = track_sites_collect(&sites, t->snapshot, index, TRACK_ALLOC);
+		return;
 	c->live = track_live_objects(t->snapshot, &t->snapshot->cache[index]);
-	c->tracked = sites.count;
-	table->lost += sites.lost;
-	table->estimated |= c->sampled;
-	for (unsigned int i = 0; i < sites.nr && ret >= 0; i++) {
-		if (grow_rows(table, capacity))
-			fill_row(&table->row[table->nr++], &sites.site[i], number, sites.heaviest);
-		else
-			ret = -ENOMEM;
+	t->table.estimated |= c->sampled;
+	collect->wanted[index] = true;
+	collect->number[index] = (uint16_t)number;
+}
+
+static int add_caches(struct tracking *t, uint64_t now)
+{
+	struct collect *collect = calloc(1, sizeof(*collect));
+	unsigned int capacity = 0;
+	int ret = 0;
+
+	if (!collect)
+		return -ENOMEM;
+	collect->now = now;
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		open_sites(t, collect, i);
+	tracks_visit_some(t->snapshot, collect->wanted, collect_one, collect);
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		if (!ret)
+			ret = add_cache(t, i, &collect->sites[i], &capacity);
+		track_sites_close(&collect->sites[i]);
 	}
-	track_sites_close(&sites);
-	return ret < 0 ? (int)ret : 0;
+	free(collect);
+	return ret;
 }
 
 /* ---- rows of one stack ----------------------------------------------------------------------- */
@@ -351,8 +394,7 @@ static int make(struct tracking *t)
 	struct track_table *table = &t->table;
 	uint64_t now = tracks_now(t->snapshot);
 	uint64_t since = tracked_since(t);
-	unsigned int capacity = 0;
-	int ret = 0;
+	int ret;
 
 	memset(table, 0, sizeof(*table));
 	table->since = since;
@@ -360,8 +402,7 @@ static int make(struct tracking *t)
 	if (!since)
 		since = oldest_object(t, now);
 	table->seconds = now > since ? (double)(now - since) / 1000 : 0;
-	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
-		ret = add_cache(t, i, &capacity);
+	ret = add_caches(t, now);
 	merge_rows(table);
 	estimate_rows(t);
 	sort_rows(table, t->options->order);

@@ -253,6 +253,53 @@ static void test_vague_is_last(void **state)
 	assert_true(row[1].vague && row[1].age_mean > row->age_mean);
 }
 
+/* A track that an overflow has written over says nothing of how long there was tracking. */
+static void test_damaged_track(void **state)
+{
+	(void)state;
+	t->start = 0;
+	f.reader.still = true;
+	allocate(192, 1, 3, 0x1110, 5000);
+	allocate(192, 1, 1, 0x3330, 0);
+	allocate(192, 1, 1, 0x5550, 0);
+	for (unsigned int i = 0; i < PAGE_SIZE / 128; i++) {
+		struct track *track = fake_track(&f, 1, 192, i);
+
+		if (track->addr == 0x5550) {
+			track->when = 7;
+			track->cpu = 0x61616161;
+		}
+	}
+	make();
+	assert_true(fabs(t->table.seconds - 5) < 1e-9);
+}
+
+/* However many caches are chosen, memory is read once. */
+static void test_one_pass(void **state)
+{
+	unsigned long reads;
+
+	(void)state;
+	for (unsigned int id = 194; id < 234; id++)
+		fake_cache(&f, id, "empty", 64, 8);
+	allocate(192, 1, 3, 0x1110, 100);
+	allocate(193, 2, 2, 0x1110, 100);
+	assert_int_equal(snapshot_take(t->snapshot, &f.reader, FAKE_ROOT), 0);
+	f.reads = 0;
+	assert_int_equal(track_table_make(t), 0);
+	reads = f.reads;
+	for (; t->nr_caches < 42; t->nr_caches++) {
+		t->cache[t->nr_caches].id = 192 + t->nr_caches;
+		strcpy(t->cache[t->nr_caches].name, "empty");
+	}
+	f.reads = 0;
+	assert_int_equal(track_table_make(t), 0);
+	assert_int_equal(f.reads, reads);
+	assert_int_equal(t->cache[0].tracked, 3);
+	assert_int_equal(t->cache[1].tracked, 2);
+	assert_int_equal(t->cache[41].tracked, 0);
+}
+
 static void test_cache_gone(void **state)
 {
 	(void)state;
@@ -273,6 +320,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_estimate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense_is_no_sample, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vague_is_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged_track, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_gone, setup, teardown),
 	};
 
