@@ -282,11 +282,13 @@ static void estimate_rows(const struct tracking *t)
 
 	for (unsigned int i = 0; i < table->nr; i++) {
 		struct track_row *row = &table->row[i];
+		double of_row;
 
 		estimate_row(row, table->seconds, table->estimated);
 		estimate_merge(&all, sum_of(row, order));
-		if (table->estimated && bytes_of_one(row) > one)
-			one = order == TRACK_BY_OBJECTS ? row->heaviest : bytes_of_one(row);
+		of_row = order == TRACK_BY_OBJECTS ? row->heaviest : bytes_of_one(row);
+		if (table->estimated && of_row > one)
+			one = of_row;
 	}
 	for (unsigned int i = 0; i < table->nr; i++)
 		table->row[i].share = estimate_share(sum_of(&table->row[i], order), &all, one);

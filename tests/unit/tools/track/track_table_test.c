@@ -253,6 +253,32 @@ static void test_vague_is_last(void **state)
 	assert_true(row[1].vague && row[1].age_mean > row->age_mean);
 }
 
+/* The unseen object that a share leaves room for is as heavy as any, whichever row that is of. */
+static void test_share_of_objects(void **state)
+{
+	double heaviest = -1 / expm1(-80.0 / 4096);
+	struct estimate_sum all = { 0, 0, 0 };
+	const struct track_row *row;
+
+	(void)state;
+	options.order = TRACK_BY_OBJECTS;
+	t->cache[0].sampled = t->cache[1].sampled = true;
+	allocate(192, 1, 20, 0x1110, 100);
+	allocate(193, 2, 20, 0x3330, 100);
+	sampled(192, 1, 0x1110, DEBUG_SAMPLE(80, 12));
+	sampled(193, 2, 0x3330, DEBUG_SAMPLE(80, 10));
+	row = make();
+	assert_int_equal(t->table.nr, 2);
+	for (int i = 0; i < 2; i++)
+		estimate_merge(&all, &row[i].objects_sum);
+	for (int i = 0; i < 2; i++) {
+		struct estimate share = estimate_share(&row[i].objects_sum, &all, heaviest);
+
+		assert_true(fabs(row[i].share.low - share.low) < 1e-9);
+		assert_true(fabs(row[i].share.high - share.high) < 1e-9);
+	}
+}
+
 /* A track that an overflow has written over says nothing of how long there was tracking. */
 static void test_damaged_track(void **state)
 {
@@ -320,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_estimate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense_is_no_sample, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vague_is_last, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_share_of_objects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged_track, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_pass, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_gone, setup, teardown),
