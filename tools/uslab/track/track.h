@@ -132,7 +132,7 @@ int track_run_live(struct tracking *t);
 int track_choose_matching(struct tracking *t);
 /* Watches the process for a while and takes those that grow most. The same. */
 int track_choose_growing(struct tracking *t);
-/* Of all caches those that are tracked already. */
+/* Of all caches those that are tracked already, or were. */
 void track_choose_tracked(struct tracking *t);
 /* Of that cache; of whole pages in the arena and mapped ones together. */
 unsigned long track_live_objects(const struct snapshot *s, const struct snapshot_cache *c);
@@ -168,6 +168,8 @@ void track_watchdog_end(struct tracking *t);
  * one that was there.
  */
 int track_table_make(struct tracking *t);
+/* Index of a chosen cache in the last snapshot; UINT_MAX: gone. */
+unsigned int track_index_of(const struct tracking *t, const struct track_cache *c);
 /* Frees the rows; also of a table that was never made. */
 void track_table_free(struct track_table *table);
 

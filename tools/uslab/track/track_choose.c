@@ -3,8 +3,9 @@
  * uslab/track/track_choose.c - which caches are tracked: those that were named, or those that grow
  *
  * Flow:       called by cmd_track.c, and for live objects by track_table.c; calls process/source.c,
- *             pattern.c, track_run.c for pauses. In: patterns, or a series of snapshots; out:
- *             cache[] of struct tracking.
+ *             pattern.c, track_run.c for pauses, track_table.c for indexes, track_sites.c for
+ *             weights, inspect/tracks.c. In: patterns, or a series of snapshots; out: cache[] of
+ *             struct tracking.
  *
  * Growth is seen from outside, without anything being switched on: snapshots, a second or less
  * apart. The later half of them is compared with the earlier half, so that a cache whose objects
@@ -62,12 +63,54 @@ unsigned long track_live_objects(const struct snapshot *s, const struct snapshot
 	return objects;
 }
 
+/* ---- how caches of a core file were tracked -------------------------------------------------- */
+
+/* What is known of the chosen ones, by index in the snapshot. */
+struct past {
+	bool ended[SNAPSHOT_MAX_CACHES];   /* neither in full nor sampled at the end */
+	bool sampled[SNAPSHOT_MAX_CACHES]; /* some of its objects were */
+};
+
+static void find_sampled(const struct track_record *record, void *arg)
+{
+	struct past *past = arg;
+
+	if (tracks_is_possible(&record->alloc) && track_sites_weight(record->alloc.sample) > 0)
+		past->sampled[record->cache] = true;
+}
+
+/*
+ * Of a process that is known when tracking is switched on (track_switch.c). In full tracking each
+ * object stands for itself, also one that was sampled before. Where tracking had ended only the
+ * objects that are left of it tell.
+ */
+static void find_how(struct tracking *t)
+{
+	struct past past = { .ended = { false } };
+
+	if (t->options->source.kind != SOURCE_CORE)
+		return;
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		unsigned int index = track_index_of(t, &t->cache[i]);
+		const struct snapshot_cache *c = &t->snapshot->cache[index];
+
+		past.ended[index] = !(c->flags & SLAB_STORE_USER) && !c->sampled;
+		past.sampled[index] = !(c->flags & SLAB_STORE_USER) && c->sampled;
+	}
+	tracks_visit_some(t->snapshot, past.ended, find_sampled, &past);
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		t->cache[i].sampled = past.sampled[track_index_of(t, &t->cache[i])];
+}
+
+/* ---- those that are tracked, or were named --------------------------------------------------- */
+
 void track_choose_tracked(struct tracking *t)
 {
 	t->nr_caches = 0;
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (is_tracked(&t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);
+	find_how(t);
 }
 
 static bool matches_any(const struct tracking *t, const struct snapshot_cache *c)
@@ -96,6 +139,7 @@ int track_choose_matching(struct tracking *t)
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (matches_any(t, &t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);
+	find_how(t);
 	return EXIT_OK;
 }
 

@@ -3,8 +3,9 @@
  * uslab/track/track_sites.c - tracked objects grouped by caller, stack and waste
  *
  * Invariants: at most TRACK_SITES_MAX groups; objects beyond are counted in lost.
- * Flow:       called by track_table.c, info/traces.c and top/top_sites.c; calls inspect/tracks.c
- *             for the objects and estimate.c. In: tracked objects; out: groups of them.
+ * Flow:       called by track_table.c, info/traces.c and top/top_sites.c, and for weights by
+ *             track_choose.c; calls inspect/tracks.c for the objects and estimate.c. In: tracked
+ *             objects; out: groups of them.
  */
 #include "track/track_sites.h"
 
@@ -113,8 +114,7 @@ static struct track_site *find_or_make(struct track_sites *sites, uint64_t calle
 	return site;
 }
 
-/* The weight of a sampled object; 0: it was not sampled, or its record is damaged. */
-static double weight_of(uint32_t sample)
+double track_sites_weight(uint32_t sample)
 {
 	uint32_t bytes = DEBUG_SAMPLE_BYTES(sample), mean = DEBUG_SAMPLE_MEAN(sample);
 
@@ -138,7 +138,7 @@ void track_sites_add(struct track_sites *sites, const struct track_record *recor
 {
 	const struct track *track = item == TRACK_ALLOC ? &record->alloc : &record->free;
 	uint64_t age = now > track->when ? now - track->when : 0;
-	double weight = sites->sampled ? weight_of(track->sample) : 1;
+	double weight = sites->sampled ? track_sites_weight(track->sample) : 1;
 	struct track_site *site;
 
 	if (track->when < sites->since || weight == 0)

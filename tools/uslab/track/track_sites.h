@@ -62,6 +62,9 @@ struct track_sites {
 void track_sites_open(struct track_sites *sites, bool by_waste);
 void track_sites_close(struct track_sites *sites);
 
+/* How many a sampled object stands for; 0: it was not sampled, or its record is damaged. */
+double track_sites_weight(uint32_t sample);
+
 /*
  * One object, by its track of now or of its life before; a caller of 0 is a group like any other.
  */

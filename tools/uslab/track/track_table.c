@@ -2,9 +2,9 @@
 /*
  * uslab/track/track_table.c - call sites over all chosen caches, in order
  *
- * Flow:       called by track_run.c and cmd_track.c; calls track_sites.c, estimate.c,
- *             track_choose.c, inspect/tracks.c and symbols/resolve.c. In: a snapshot; out: rows in
- *             order.
+ * Flow:       called by track_run.c and cmd_track.c, and for indexes by track_choose.c; calls
+ *             track_sites.c, estimate.c, track_choose.c, inspect/tracks.c and symbols/resolve.c.
+ *             In: a snapshot; out: rows in order.
  *
  * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled
  * each object stands for as many as the probability says that it was sampled with, whatever lives
@@ -30,8 +30,7 @@ static void find_oldest(const struct track_record *record, void *arg)
 		*oldest = alloc->when;
 }
 
-/* Index of a chosen cache in the snapshot of now; UINT_MAX: gone. */
-static unsigned int index_of(const struct tracking *t, const struct track_cache *c)
+unsigned int track_index_of(const struct tracking *t, const struct track_cache *c)
 {
 	const struct snapshot *s = t->snapshot;
 
@@ -51,7 +50,7 @@ static uint64_t tracked_since(const struct tracking *t)
 	uint64_t since = t->start;
 
 	for (unsigned int i = 0; i < t->nr_caches; i++) {
-		unsigned int index = index_of(t, &t->cache[i]);
+		unsigned int index = track_index_of(t, &t->cache[i]);
 		uint64_t one = index == UINT_MAX ? 0 : t->snapshot->cache[index].tracking_since;
 
 		if (one > since && one != DEBUG_SINCE_EVER)
@@ -147,7 +146,7 @@ static void open_sites(struct tracking *t, struct collect *collect, unsigned int
 {
 	struct track_cache *c = &t->cache[number];
 	struct track_sites *sites = &collect->sites[number];
-	unsigned int index = index_of(t, c);
+	unsigned int index = track_index_of(t, c);
 
 	track_sites_open(sites, false);
 	sites->old_age = (uint64_t)(t->table.seconds * 500) + 1;
