@@ -22,11 +22,18 @@ from programs import WITH_LIBRARY, compile_program  # noqa: E402
 BIN = os.environ["USLAB_BIN"]
 
 PROGRAM = r"""
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <uslab/slab.h>
 
 static void *objects[100000];
+
+static void replace(int number)
+{
+	(void)number;
+	execl("/bin/sleep", "sleep", "1000", NULL);
+}
 
 int main(void)
 {
@@ -34,6 +41,7 @@ int main(void)
 	struct kmem_cache *steady = kmem_cache_create("steady", 2000, 0, 0, NULL);
 
 	kmem_cache_create("empty", 3000, 0, 0, NULL);
+	signal(SIGUSR1, replace);
 	for (int i = 0; i < 500; i++)
 		kmem_cache_alloc(steady, GFP_KERNEL);
 	puts("ready");
@@ -270,6 +278,13 @@ class OnTerminal(InOwnFolder):
         self.assertIn("steady", screen)
         top.keys("q")
         top.wait("status=0")
+
+    def test_says_why_it_ends(self):
+        """When its screen is gone: the process is another program."""
+        top = self.top()
+        top.wait("steady")
+        self.program.send_signal(signal.SIGUSR1)
+        self.assertRegex(top.wait(r"(?m)status=1$"), r"(?m)^uslab top: process \d+ \(grower\) changed while it was being read")
 
 
 class Batch(unittest.TestCase):

@@ -235,6 +235,36 @@ static int run_screen(struct top *top, unsigned long count)
 	return status;
 }
 
+/* What was said while there was the screen, which showed nothing of it. */
+static void repeat(char *lines)
+{
+	char *rest = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		util_warn(COMMAND, "%s", line);
+}
+
+static int show_screen(struct top *top, unsigned long count)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *collected;
+	int status;
+
+	if (top_screen_start())
+		return util_fail(COMMAND, "the terminal '%s' cannot show it; -b prints lines",
+				 getenv("TERM") ? getenv("TERM") : "");
+	collected = open_memstream(&text, &size);
+	util_collect(collected);
+	status = run_screen(top, count);
+	top_screen_end();
+	util_collect(NULL);
+	if (collected && !fclose(collected))
+		repeat(text);
+	free(text);
+	return status;
+}
+
 static int run(struct top *top, const struct arguments *arguments)
 {
 	int status = update(top);
@@ -245,12 +275,7 @@ static int run(struct top *top, const struct arguments *arguments)
 		return run_batch(top, arguments->count);
 	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
 		return util_usage_error(COMMAND, "this is no terminal; -b prints lines");
-	if (top_screen_start())
-		return util_fail(COMMAND, "the terminal '%s' cannot show it; -b prints lines",
-				 getenv("TERM") ? getenv("TERM") : "");
-	status = run_screen(top, arguments->count);
-	top_screen_end();
-	return status;
+	return show_screen(top, arguments->count);
 }
 
 int cmd_top(int argc, char **argv)
