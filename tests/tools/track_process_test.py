@@ -345,6 +345,22 @@ int main(void)
         self.assertNotIn("__libc_start", output)
         self.assertEqual(self.track(pid, descriptors=64)[1], "")
 
+    @staticmethod
+    def has_descriptors_of_processes():
+        try:
+            os.close(os.pidfd_open(os.getpid()))
+        except (AttributeError, OSError):
+            return False
+        return True
+
+    def test_filters_cannot_be_read(self):
+        """What may end the program is not done where that is not known."""
+        pid = self.start(b"keep")
+        run = self.run_tool("track", "-p", pid, "-c", CACHE, "--once", "-i", "0.3",
+                            descriptors=3 + self.has_descriptors_of_processes())
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stderr, rb"seccomp filter.*cannot be read: too few file descriptors .*--force\n$")
+
     def test_library_of_invalid_name(self):
         library = os.path.join(os.fsencode(self.folder), b"libuslab_malloc\xff.so")
         shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), library)

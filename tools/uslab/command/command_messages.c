@@ -69,6 +69,13 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 		"membarrier, mmap, munmap, madvise, mprotect, futex and those in uslab-debug(1)";
 	enum filtered filtered = command_filtered(t, root);
 
+	if (filtered < FILTERED_UNKNOWN)
+		return util_fail(
+			t->command,
+			"whether process %d (%s) has a seccomp filter, which may end it for "
+			"a command, cannot be read: too few file descriptors (ulimit -n), "
+			"memory or permissions. Try again, or use --force",
+			(int)t->pid, t->program);
 	if (filtered == FILTERED_ENDS)
 		return util_fail(t->command,
 				 "process %d (%s) has a seccomp filter that ends it for one of the "

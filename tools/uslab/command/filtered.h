@@ -15,6 +15,7 @@
 /* From good to bad. */
 enum filtered {
 	FILTERED_NOT,	  /* by nothing that ends it: none, or those that were there at its start */
+	FILTERED_UNREAD,  /* too few file descriptors, memory or permissions to look */
 	FILTERED_UNKNOWN, /* it has some, and whether they were there at its start is not known */
 	FILTERED_SINCE,	  /* a thread has more (seccomp(2)), or the strict mode */
 	/* one that was there at its start kills the process for a command */
@@ -24,7 +25,7 @@ enum filtered {
 /*
  * The worst filter of all threads of the process; at_start as os_filters (os/process/filter.h).
  * What a filter does with a call that it does not allow cannot be seen from outside. FILTERED_NOT
- * also if nothing can be read.
+ * also if the process has ended.
  */
 enum filtered filtered_process(pid_t pid, uint32_t at_start);
 

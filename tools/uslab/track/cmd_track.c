@@ -350,6 +350,9 @@ static int track_process(struct tracking *t)
 		print_tracked(t);
 		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
+	/* the files that it has open may be all that may be open: to switch off takes one, too */
+	resolve_close(t->resolve);
+	t->resolve = NULL;
 	command_sampler_close(&t->sampler, t->options->keep ? COMMAND_SAMPLER_KEEP
 					   : was_sampled(t) ? COMMAND_SAMPLER_LEAVE
 							    : COMMAND_SAMPLER_STOP);

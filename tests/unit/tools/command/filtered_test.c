@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -95,8 +96,24 @@ static void remove_thread(const char *thread)
 
 #define STATUS(mode, filters) "Name:\tx\nSeccomp:\t" mode "\nSeccomp_filters:\t" filters "\n"
 
+/* One at a time is enough. Without any nothing is known, which is not taken for "no filter". */
+static void with_few_descriptors(__attribute__((unused)) void *arg)
+{
+	struct rlimit limit;
+	int last = dup(2);
+
+	CHILD_CHECK(last >= 0 && !getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = (rlim_t)last + 1;
+	CHILD_CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	CHILD_CHECK(filtered_threads(folder, 3) == FILTERED_UNREAD);
+	close(last);
+	CHILD_CHECK(filtered_threads(folder, 3) == FILTERED_NOT);
+}
+
 static void test_counted(__attribute__((unused)) void **state)
 {
+	struct child result;
+
 	assert_non_null(mkdtemp(folder));
 	make_thread("10", STATUS("2", "2"));
 	assert_int_equal(filtered_threads(folder, 3), FILTERED_NOT);
@@ -127,9 +144,12 @@ static void test_counted(__attribute__((unused)) void **state)
 	assert_int_equal(filtered_threads(folder, 1), FILTERED_SINCE);
 	make_thread("10", "Name:\tx\n");
 	assert_int_equal(filtered_threads(folder, 0), FILTERED_NOT);
+
+	result = child_run(with_few_descriptors, NULL);
 	remove_thread("10");
 	remove_thread("11");
 	rmdir(folder);
+	assert_true(child_passed(&result));
 }
 
 int main(void)
