@@ -7,8 +7,10 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -30,9 +32,21 @@ class TrackIdle(InOwnFolder):
     """A program that takes commands rarely is waited for once, however many caches are meant."""
 
     ECHO = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
+
+static int filter_system_calls(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &allow };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
 
 int main(void)
 {
@@ -46,20 +60,51 @@ int main(void)
 			return 0;
 		if (c == 'e')
 			execlp("sleep", "sleep", "1000", NULL);
+		if (c == 'd' || c == 'D')
+			prctl(PR_SET_DUMPABLE, c == 'D');
+		if (c == 'f' && filter_system_calls())
+			return 1;
 	}
 }
 """
 
     def setUp(self):
         super().setUp()
-        program = compile_program(self.folder, "idle", self.ECHO)
-        self.process = subprocess.Popen([BIN, "run", program], stdin=subprocess.PIPE,
+        self.program = compile_program(self.folder, "idle", self.ECHO)
+        self.start()
+
+    def start(self, *before):
+        self.process = subprocess.Popen([*before, BIN, "run", self.program], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
         for cleanup in (self.process.stdout.close, self.process.stdin.close, self.process.wait,
                         self.process.kill):
             self.addCleanup(cleanup)
         self.assertEqual(self.process.stdout.read(1), b".")
         self.pid = self.process.pid
+
+    def step(self, what=b"x"):
+        """The program does that, and allocates once; b"": it has ended."""
+        self.process.stdin.write(what)
+        return self.process.stdout.read(1)
+
+    def track(self, *arguments, before=()):
+        """The tool, once it has switched tracking on and waits."""
+        tool = subprocess.Popen([*before, BIN, "track", "-p", str(self.pid), "-c", CACHE, *arguments],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for cleanup in (tool.stdout.close, tool.stderr.close, tool.wait, tool.kill):
+            self.addCleanup(cleanup)
+        while not self.debug_flags()[CACHE]:
+            self.assertEqual(self.step(), b".")
+            self.assertIsNone(tool.poll())
+        return tool
+
+    def await_off(self):
+        """The program goes on, and takes the command of whoever switches tracking off."""
+        end = time.monotonic() + 300
+        while self.debug_flags()[CACHE]:
+            self.assertLess(time.monotonic(), end)
+            self.assertEqual(self.step(), b".")
+            time.sleep(0.05)
 
     def steps_for(self, *arguments):
         """Runs the tool; the program allocates once whenever the tool has waited a while. How often it did."""
@@ -69,8 +114,7 @@ int main(void)
         while tool.poll() is None and steps < 100:
             if await_sleeps(tool, 10):
                 steps += 1
-                self.process.stdin.write(b"x")
-                self.assertEqual(self.process.stdout.read(1), b".")
+                self.assertEqual(self.step(), b".")
         output = tool.communicate(timeout=300)[0]
         self.assertEqual(tool.returncode, 0, output)
         return steps, output
@@ -82,19 +126,68 @@ int main(void)
 
     def test_another_program(self):
         """It has been replaced by another one: what was seen last is shown."""
-        tool = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "--once", "-i", "3600"],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(tool.kill)
-        while not self.debug_flags()[CACHE]:
-            self.process.stdin.write(b"x")
-            self.assertEqual(self.process.stdout.read(1), b".")
-        self.assertTrue(await_sleeps(tool, 10))
+        for arguments in (["--once", "-i", "3600"], ["-i", "3600"]):
+            with self.subTest(arguments=arguments):
+                tool = self.track(*arguments)
+                self.assertTrue(await_sleeps(tool, 10))
+                self.process.stdin.write(b"e")
+                output, errors = tool.communicate(timeout=300)
+                self.assertEqual(tool.returncode, 0, errors)
+                self.assertRegex(errors, r"^uslab track: .* is another program now, after [\d.]+ s; the figures are "
+                                         r"as of [\d.]+ s\n$")
+                self.assertEqual(output.count("tracked for"), 1, output)
+                self.start()
+
+    def test_another_program_after_a_table(self):
+        tool = self.track("-i", "0.1")
+        self.assertIn("tracked for", tool.stdout.readline())
         self.process.stdin.write(b"e")
-        output, errors = tool.communicate(timeout=300)
+        errors = tool.communicate(timeout=300)[1]
         self.assertEqual(tool.returncode, 0, errors)
-        self.assertRegex(errors, r"^uslab track: .* is another program now, after [\d.]+ s; the figures are as of "
-                                 r"[\d.]+ s\n$")
+        self.assertRegex(errors, r"^uslab track: .* is another program now(, after .* s)?\n$")
+
+    def test_idle_at_the_end(self):
+        """What the program does not take in time it takes when it goes on."""
+        tool = self.track("--once", "-i", "0.1", "--wait", "3")
+        output, errors = tool.communicate(timeout=300)
+        self.assertEqual(tool.returncode, 1, errors)
         self.assertIn("tracked for", output)
+        self.assertRegex(errors, r"did not call malloc within 3 s")
+        self.assertRegex(errors, rf"\nuslab track: tracking of .* is still on; that is tried again .* "
+                                 rf"uslab track -p {self.pid} --off ends it\n$")
+        self.assertTrue(self.debug_flags()[CACHE])
+        self.await_off()
+
+    def test_filter_meanwhile(self):
+        tool = self.track("-i", "0.1")
+        if not self.step(b"f"):
+            self.skipTest("no seccomp filters here")
+        self.assertEqual(self.step(), b".")
+        tool.send_signal(signal.SIGINT)
+        errors = tool.communicate(timeout=300)[1]
+        self.assertEqual(tool.returncode, 1, errors)
+        self.assertRegex(errors, rf"tracking of .* is still on; .*uslab track -p {self.pid} --off --force ends it\n$")
+        self.steps_for("track", "-p", self.pid, "--off", "--force")
+        self.assertFalse(self.debug_flags()[CACHE])
+
+    def test_permission_lost(self):
+        """What was seen last is shown; tracking is off once the program can be written to again."""
+        less = ["setpriv", "--bounding-set", "-sys_ptrace"] if os.geteuid() == 0 else []
+        if less and subprocess.run([*less, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("capabilities cannot be dropped")
+        for arguments in (["--once", "-i", "3600"], ["-i", "3600"]):
+            with self.subTest(arguments=arguments):
+                self.start(*less)
+                tool = self.track(*arguments, before=less)
+                self.assertTrue(await_sleeps(tool, 10))
+                self.step(b"d")
+                output, errors = tool.communicate(timeout=300)
+                self.assertEqual(tool.returncode, 1, errors)
+                self.assertIn("tracked for", output)
+                self.assertRegex(errors, r"can no longer be read, after [\d.]+ s: .*; the figures are as of [\d.]+ s\n")
+                self.assertRegex(errors, r"tracking of .* is still on; that is tried again")
+                self.step(b"D")
+                self.await_off()
 
     def test_many_caches(self):
         steps, _ = self.steps_for("track", "-p", self.pid, "-c", "malloc-*", "--once", "-i", 0.1, "--keep")
@@ -340,8 +433,11 @@ int main(void)
 
     def test_few_descriptors(self):
         pid = self.start(b"keep")
-        output, errors = self.track(pid, descriptors=5)
-        self.assertEqual(errors, "uslab track: too few file descriptors (ulimit -n): names of functions are missing\n")
+        opened = 3 + self.has_descriptors_of_processes()
+        output, errors = self.track(pid, descriptors=opened + 1)
+        self.assertRegex(errors, r"^uslab track: no second process could be started \(.*\): if this one is killed, "
+                                 r"tracking stays on\nuslab track: too few file descriptors \(ulimit -n\): names of "
+                                 r"functions are missing\n$")
         self.assertNotIn("__libc_start", output)
         self.assertEqual(self.track(pid, descriptors=64)[1], "")
 

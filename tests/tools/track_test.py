@@ -348,6 +348,29 @@ class Track(InFolder):
         self.assertTrue(json.loads(result.stdout)["estimated"])
         self.track("--off")
 
+    def test_others_sample_on(self):
+        """The end of a tool does not end what was left on, nor what another one samples meanwhile."""
+        other = ("-c", "malloc-80", "--sample", "--once", "-i", 1.5)
+        self.track("-c", CACHE, "--sample", "--once", "-i", 0.1, "--keep")
+        start = time.monotonic()
+        self.track(*other)
+        took = time.monotonic() - start
+        found = json.loads(self.track("-c", CACHE, "--once", "-i", 0.1, "--json"))
+        self.assertGreater(found["seconds"], took)  # it did not begin anew
+        self.track("--off")
+        start = time.monotonic()
+        process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "--sample", "-i", "0.5", "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        self.track(*other)
+        took = time.monotonic() - start
+        while json.loads(process.stdout.readline())["seconds"] < took + 1:
+            pass
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=300)[1]
+        self.assertEqual((process.returncode, errors), (0, ""))
+        self.assertEqual(self.debug_flags(), (False, False))
+
     def end_while_tracked(self, *arguments):
         """Ends the program once the tool has looked at it. What the tool said, and its status."""
         process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, *arguments],

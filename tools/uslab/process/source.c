@@ -224,6 +224,24 @@ bool source_gone(const struct source *source)
 	       reader_read(&t->remote.reader, t->root[0].address, &byte, 1) == -ESRCH;
 }
 
+static bool is_replaced(const struct source *source)
+{
+	uint64_t magic = 0;
+	int ret = reader_read(&source->target.remote.reader, source->root->address, &magic,
+			      sizeof(magic));
+
+	return ret == -EFAULT || (!ret && magic != USLAB_ROOT_MAGIC);
+}
+
+const char *source_end(const struct source *source)
+{
+	if (source_gone(source))
+		return "has ended";
+	return source->options.kind == SOURCE_PROCESS && source->root && is_replaced(source)
+		       ? "is another program now"
+		       : NULL;
+}
+
 bool source_pause(const struct source *source, double seconds)
 {
 	/* one of -1 is waited for in vain */

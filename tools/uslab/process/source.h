@@ -65,6 +65,12 @@ bool source_resident(const struct source *source, uint64_t *bytes);
 bool source_gone(const struct source *source);
 
 /*
+ * What became of the process, as the rest of a sentence: it has ended, or executes another program
+ * than that of the last snapshot. NULL: neither, as far as can be seen.
+ */
+const char *source_end(const struct source *source);
+
+/*
  * Waits for so long, or until a signal is handled or the process has ended; of kernels before 5.3
  * its end is seen only by source_gone(). false: it has ended.
  */

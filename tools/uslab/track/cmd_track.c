@@ -293,15 +293,6 @@ static bool any_switched(const struct tracking *t)
 	return false;
 }
 
-/* Was one of the caches sampled before this tool started? */
-static bool was_sampled(const struct tracking *t)
-{
-	for (unsigned int i = 0; i < t->nr_caches; i++)
-		if (t->cache[i].sampled && !t->cache[i].switched)
-			return true;
-	return false;
-}
-
 /* Where caches are sampled. Tracking begins when that is on. */
 static int start_sampling(struct tracking *t)
 {
@@ -333,6 +324,65 @@ static int start_sampling(struct tracking *t)
 	return EXIT_OK;
 }
 
+/* By the last snapshot, whoever began it. */
+static bool any_sampled(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (s->cache[i].sampled)
+			return true;
+	return false;
+}
+
+/*
+ * After this tool's caches were switched off. Sampling is one for the whole process: it ends only
+ * where it is known that no cache is sampled any more, by whomever.
+ */
+static void end_sampling(struct tracking *t)
+{
+	enum command_sampler_end end = COMMAND_SAMPLER_STOP;
+
+	if (t->sampler.fd < 0)
+		return;
+	if (t->options->keep)
+		end = COMMAND_SAMPLER_KEEP;
+	else if (snapshot_take(t->snapshot, &t->source.target.remote.reader,
+			       t->source.root->address) ||
+		 any_sampled(t->snapshot))
+		end = COMMAND_SAMPLER_LEAVE;
+	command_sampler_close(&t->sampler, end);
+}
+
+/* What this tool switched on. false: it stays on, and is to be switched off. */
+static bool switch_off(struct tracking *t)
+{
+	return t->options->keep || !any_switched(t) || source_end(&t->source) ||
+	       track_switch_off(t, false) == EXIT_OK;
+}
+
+static void leave_on(struct tracking *t)
+{
+	bool filtered = command_filtered(&t->source.target, t->source.root) > FILTERED_UNREAD;
+	bool again = track_watchdog_leave(t);
+
+	util_warn(COMMAND, "tracking of %s is still on; %suslab track -p %d --off%s ends it",
+		  t->source.title, again ? "that is tried again in the background, and " : "",
+		  (int)t->options->source.pid,
+		  filtered && !t->source.target.force ? " --force" : "");
+}
+
+/* EXIT_FAILED: something stays on that should not. */
+static int end_tracking(struct tracking *t)
+{
+	bool off = switch_off(t);
+
+	end_sampling(t);
+	if (off || source_end(&t->source))
+		track_watchdog_end(t);
+	else
+		leave_on(t);
+	return off ? EXIT_OK : EXIT_FAILED;
+}
+
 /* What was switched on is switched off again, however it ended. */
 static int track_process(struct tracking *t)
 {
@@ -353,14 +403,7 @@ static int track_process(struct tracking *t)
 	/* the files that it has open may be all that may be open: to switch off takes one, too */
 	resolve_close(t->resolve);
 	t->resolve = NULL;
-	command_sampler_close(&t->sampler, t->options->keep ? COMMAND_SAMPLER_KEEP
-					   : was_sampled(t) ? COMMAND_SAMPLER_LEAVE
-							    : COMMAND_SAMPLER_STOP);
-	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
-	    track_switch_off(t, false) != EXIT_OK)
-		status = EXIT_FAILED;
-	track_watchdog_end(t);
-	return status;
+	return end_tracking(t) == EXIT_OK ? status : EXIT_FAILED;
 }
 
 /* Also what other tools switched on. Sampling ends with the last sampled cache. */
@@ -370,10 +413,8 @@ static int switch_all_off(struct tracking *t)
 
 	if (status != EXIT_OK || source_snapshot(&t->source, t->snapshot) != EXIT_OK)
 		return EXIT_FAILED;
-	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
-		if (t->snapshot->cache[i].sampled)
-			return EXIT_OK;
-	if (!command_sampler_open(&t->sampler, &t->source.target, t->source.root))
+	if (!any_sampled(t->snapshot) &&
+	    !command_sampler_open(&t->sampler, &t->source.target, t->source.root))
 		command_sampler_close(&t->sampler, COMMAND_SAMPLER_STOP);
 	return EXIT_OK;
 }

@@ -105,7 +105,6 @@ struct tracking {
 	int watchdog_fd;
 	struct track_table table;
 	double refreshed; /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
-	bool gone; /* the process has ended or executes another program: nothing to switch off */
 	bool warned_ended;
 	double next_refresh; /* when it is to be made again in between */
 };
@@ -153,13 +152,15 @@ int track_switch_off(struct tracking *t, bool all);
 
 /*
  * Starts a process that switches off what is noted from now on if this one is killed.
- * Without it that stays on.
+ * Without it that stays on; a warning says so.
  */
 void track_watchdog_start(struct tracking *t);
 /* That cache, by its index in t->cache, is about to be switched on. */
 void track_watchdog_note(const struct tracking *t, unsigned int cache);
 /* What was switched on is off again, or is to stay. Also without a watchdog. */
 void track_watchdog_end(struct tracking *t);
+/* It could not be switched off: the watchdog goes on trying. false: there is none. */
+bool track_watchdog_leave(struct tracking *t);
 
 /* ---- track_table.c ---- */
 

@@ -187,18 +187,25 @@ static int fail_refresh(struct tracking *t, int error)
 	return status == EXIT_OK ? fail_errno(t, t->source.title, error) : status;
 }
 
-/* The process is gone, or is another program, and there is a table of before. */
-static void warn_as_of(struct tracking *t)
+/*
+ * There is a table of before. EXIT_FAILED: the process is what it was, and can no longer be read
+ * (it has changed its user, say).
+ */
+static int warn_as_of(const struct tracking *t, int error)
 {
+	const char *ended = source_end(&t->source);
 	double as_of = t->table.seconds;
 	double end = as_of + now_seconds() - t->refreshed;
 
-	t->gone = true;
-	util_warn(COMMAND,
-		  source_gone(&t->source)
-			  ? "%s has ended, after %.1f s; the figures are as of %.1f s"
-			  : "%s is another program now, after %.1f s; the figures are as of %.1f s",
-		  t->source.title, end, as_of);
+	if (!ended)
+		return util_fail(
+			COMMAND,
+			"%s can no longer be read, after %.1f s: %s; the figures are as of "
+			"%.1f s",
+			t->source.title, end, strerror(-error), as_of);
+	util_warn(COMMAND, "%s %s, after %.1f s; the figures are as of %.1f s", t->source.title,
+		  ended, end, as_of);
+	return EXIT_OK;
 }
 
 /* Also a signal that comes between the question and the sleep does. */
@@ -243,6 +250,7 @@ static void pause_for(struct tracking *t, double seconds)
 
 int track_run_once(struct tracking *t)
 {
+	int status = EXIT_OK;
 	int ret;
 
 	if (t->options->source.kind == SOURCE_PROCESS && t->start)
@@ -251,20 +259,23 @@ int track_run_once(struct tracking *t)
 	if (ret && (ret == -ENOMEM || t->refreshed == 0))
 		return fail_refresh(t, ret);
 	if (ret)
-		warn_as_of(t);
-	return print_once(t);
+		status = warn_as_of(t, ret);
+	return print_once(t) == EXIT_OK ? status : EXIT_FAILED;
 }
 
 /* The end of the process is no failure. What was not shown yet is shown. */
 static int end_live(struct tracking *t, int error, double shown)
 {
-	if (error == -ENOMEM || !source_gone(&t->source))
-		return fail_refresh(t, error);
-	if (t->refreshed > shown) {
-		warn_as_of(t);
-		return print_table(t, true);
+	const char *ended = source_end(&t->source);
+	int status;
+
+	if (error != -ENOMEM && t->refreshed > shown) {
+		status = warn_as_of(t, error);
+		return print_table(t, true) == EXIT_OK ? status : EXIT_FAILED;
 	}
-	util_warn(COMMAND, "%s has ended", t->source.title);
+	if (error == -ENOMEM || !ended)
+		return fail_refresh(t, error);
+	util_warn(COMMAND, "%s %s", t->source.title, ended);
 	return EXIT_OK;
 }
 

@@ -8,7 +8,8 @@
  *
  * The child waits at a pipe that is closed when this tool ends. What is about to be switched on is
  * written there first, so that nothing stays on however early the tool is killed; when the tool has
- * switched all of it off it writes that there is nothing to do. The child is in a session of its
+ * switched all of it off it writes that there is nothing to do. A tool that could not switch it off
+ * does not write that: the program may have been idle or stopped. The child is in a session of its
  * own: signals to the terminal's processes, or to all of a job, do not reach it.
  */
 #define _GNU_SOURCE
@@ -73,7 +74,7 @@ _Noreturn static void watchdog(struct tracking *t, int fd)
 	leave_the_terminal();
 	if (!await_end(fd, t, switched))
 		_exit(EXIT_OK);
-	for (unsigned int i = 0; i < TRIES && !source_gone(&t->source); i++) {
+	for (unsigned int i = 0; i < TRIES && !source_end(&t->source); i++) {
 		for (unsigned int k = 0; k < t->nr_caches; k++)
 			t->cache[k].switched = switched[k];
 		if (source_snapshot(&t->source, t->snapshot) == EXIT_OK &&
@@ -86,21 +87,36 @@ _Noreturn static void watchdog(struct tracking *t, int fd)
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
+static void warn_alone(const struct tracking *t)
+{
+	util_warn(t->options->command,
+		  "no second process could be started (%s): if this one is killed, tracking stays "
+		  "on",
+		  strerror(errno));
+}
+
 void track_watchdog_start(struct tracking *t)
 {
 	int ends[2];
+	pid_t child;
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (pipe2(ends, O_CLOEXEC)) {
+		warn_alone(t);
 		return;
-	t->watchdog = fork();
-	if (!t->watchdog) {
+	}
+	child = fork();
+	if (!child) {
 		close(ends[1]);
 		watchdog(t, ends[0]);
 	}
+	if (child < 0) {
+		warn_alone(t);
+		close(ends[1]);
+	} else {
+		t->watchdog = child;
+		t->watchdog_fd = ends[1];
+	}
 	close(ends[0]);
-	t->watchdog_fd = ends[1];
-	if (t->watchdog < 0)
-		track_watchdog_end(t);
 }
 
 static void send_note(const struct tracking *t, struct note note)
@@ -108,7 +124,7 @@ static void send_note(const struct tracking *t, struct note note)
 	ssize_t n;
 
 	do {
-		n = t->watchdog > 0 ? write(t->watchdog_fd, &note, sizeof(note)) : 0;
+		n = t->watchdog ? write(t->watchdog_fd, &note, sizeof(note)) : 0;
 	} while (n < 0 && errno == EINTR);
 }
 
@@ -123,7 +139,16 @@ void track_watchdog_end(struct tracking *t)
 		return;
 	send_note(t, (struct note){ NOTHING_TO_DO, 0 });
 	close(t->watchdog_fd);
-	while (t->watchdog > 0 && waitpid(t->watchdog, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(t->watchdog, NULL, 0) < 0 && errno == EINTR)
 		;
 	t->watchdog = 0;
+}
+
+bool track_watchdog_leave(struct tracking *t)
+{
+	if (!t->watchdog)
+		return false;
+	close(t->watchdog_fd);
+	t->watchdog = 0;
+	return true;
 }
