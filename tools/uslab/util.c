@@ -224,6 +224,13 @@ int util_check_topology(const char *command, unsigned long cpus, unsigned long *
 	return EXIT_OK;
 }
 
+const char *util_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 const char *util_size(char *buf, size_t size, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";

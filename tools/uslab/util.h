@@ -83,6 +83,9 @@ int util_parse_pid(const char *command, const char *text, pid_t *pid);
  */
 int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread);
 
+/* The last component of a path. */
+const char *util_file_name(const char *path);
+
 /* 1234567 -> "1.2 MiB" (binary units, for people; the table of info has its own scaling). */
 const char *util_size(char *buf, size_t size, uint64_t bytes);
 #define UTIL_SIZE_TEXT 24 /* bytes that buf needs */

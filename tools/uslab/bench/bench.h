@@ -236,9 +236,6 @@ bool find_own_file(char path[PATH_MAX], const char *name);
 /* A shared library of the system, in dir only if given. */
 bool find_library(char path[PATH_MAX], const char *name, const char *dir);
 
-/* The last component of a path. */
-const char *file_name(const char *path);
-
 /* The Debian package's version, "" if dpkg does not know. */
 void package_version(char version[MAX_NAME], const char *package);
 

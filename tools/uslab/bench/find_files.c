@@ -2,8 +2,7 @@
 /*
  * uslab/bench/find_files.c - where the workers and the libraries are
  *
- * Flow:       called by plan.c, given_peers.c, report.c and report_json.c. In: names; out: paths,
- *             and versions of Debian packages.
+ * Flow:       called by plan.c. In: names; out: paths, and versions of Debian packages.
  *
  * Our own files are looked for relative to this program, in a build folder (bin beside lib) as well
  * as installed. A peer's library is looked for by path and not left to the dynamic linker, which
@@ -80,13 +79,6 @@ static bool find_in_list(char path[PATH_MAX], const char *name, const char *list
 		list += length + (list[length] == ':');
 	}
 	return false;
-}
-
-const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 bool find_library(char path[PATH_MAX], const char *name, const char *dir)

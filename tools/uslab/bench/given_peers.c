@@ -64,7 +64,7 @@ static bool is_taken(const char *name)
 /* A build of the drop-in is no peer, or the ratios would refer to ourselves. */
 static enum role role_of(const char *path)
 {
-	return strncmp(file_name(path), DROP_IN, strlen(DROP_IN)) ? ROLE_PEER : ROLE_USLAB;
+	return strncmp(util_file_name(path), DROP_IN, strlen(DROP_IN)) ? ROLE_PEER : ROLE_USLAB;
 }
 
 static int add_peer(const char *name, const char *path)

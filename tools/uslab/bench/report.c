@@ -216,7 +216,7 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 static void show_given(const struct given_peer *p, FILE *out)
 {
 	fprintf(out, "%-*s %s%s%s", REPORT_NAME_WIDTH, p->name, p->version,
-		p->version[0] ? " " : "", file_name(p->path));
+		p->version[0] ? " " : "", util_file_name(p->path));
 	for (size_t i = 0; i < p->nr_variables; i++)
 		fprintf(out, " %s", p->variables[i]);
 	fputc('\n', out);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "../util.h"
 
 #include <json-c/json.h>
 #include <string.h>
@@ -206,7 +207,7 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	put_string(o, "what", e->who->what);
 	put_string(o, "conf", e->who->conf);
 	put_string(o, "library",
-		   given_peer_of(e->who) ? file_name(e->library_path)
+		   given_peer_of(e->who) ? util_file_name(e->library_path)
 					 : below_here(e->library_path));
 	put_string(o, "package", e->package);
 	put_string(o, "version", e->version);

@@ -485,13 +485,6 @@ static const char *keep(struct resolve *r, const char *text)
 	return kept->text;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* function: of the symbol, mangled or not; "": unknown. */
 static const char *make_text(struct resolve *r, const struct resolve_name *name,
 			     const char *function, uint64_t address)
@@ -574,7 +567,7 @@ static struct entry *make_entry(struct resolve *r, uint64_t address)
 	name->mapping = found.mapping;
 	name->mapping.path = keep(r, found.path);
 	name->mapping.build_id = keep(r, found.build_id);
-	name->object = base_name(name->mapping.path);
+	name->object = util_file_name(name->mapping.path);
 	name->own = !strncmp(name->object, "libuslab", 8);
 	name->offset = found.offset;
 	name->size = found.size;
@@ -670,7 +663,7 @@ static const char *line_of(const char *file, unsigned int line, char *buf, size_
 {
 	*buf = '\0';
 	if (line)
-		snprintf(buf, size, "%s:%u", base_name(file), line);
+		snprintf(buf, size, "%s:%u", util_file_name(file), line);
 	return buf;
 }
 
