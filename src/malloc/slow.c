@@ -2,6 +2,7 @@
 /*
  * malloc/slow.c - the slow paths of malloc and free
  *
+ * Why:        docs/adr/0083.
  * Data:       none.
  * Invariants: a pointer that is freed is the start of a live block; else it is reported, and
  *             nothing is freed.
@@ -26,6 +27,7 @@
 #include "os/process/die.h"
 #include "page/nested.h"
 #include "page/page.h"
+#include "page/pcp_runs.h"
 #include "page/reserve.h"
 
 /* Of a class that has objects. */
@@ -239,6 +241,13 @@ static always_inline bool miss_plain(size_t size, const void *caller, void **res
 	return true;
 }
 
+/* Does nobody want to know of page runs, and may locks be taken? */
+static always_inline bool runs_are_plain(void)
+{
+	return likely(lock_is_plain()) && likely(!groups_are_known()) &&
+	       likely(!instrument_pending()) && likely(!os_memcheck_on);
+}
+
 static noinline void *malloc_missed(size_t size, const void *caller)
 {
 	bool zeroed;
@@ -258,11 +267,28 @@ static noinline void *malloc_missed(size_t size, const void *caller)
 	return p;
 }
 
+/*
+ * A page run that the CPU keeps, where nobody wants to know of it. While depots hold large objects
+ * those who take page runs look after them: array_limit_reap_for_run().
+ */
+static noinline void *malloc_missed_run(size_t size, const void *caller)
+{
+	void *p = NULL;
+
+	if (likely(load_relaxed(&malloc_hot.size_limit) > CONTROL_SAMPLING) && runs_are_plain() &&
+	    likely(!blocks_debug_flags()) && likely(!load_relaxed(&array_limit_large)))
+		p = run_alloc_kept(size);
+	return likely(p) ? p : malloc_missed(size, caller);
+}
+
 void *malloc_slow(size_t size, const void *caller)
 {
 	void *p;
 
-	return likely(malloc_hot_group(size, &p)) ? p : malloc_missed(size, caller);
+	if (likely(malloc_hot_group(size, &p)))
+		return p;
+	return size > MALLOC_MAX_SMALL ? malloc_missed_run(size, caller)
+				       : malloc_missed(size, caller);
 }
 
 static uint64_t check_of_class(unsigned int class, unsigned long table)
@@ -355,6 +381,16 @@ static void free_other(const struct cache_call *call, void *p, const void *calle
 	control_poll();
 }
 
+/*
+ * What most pointers of class 0 are: page runs without a record of debugging (debug/pages/). false:
+ * p is something else.
+ */
+static always_inline bool free_plain_run(void *p)
+{
+	return likely(malloc_ready()) && runs_are_plain() && likely(!blocks_are_known()) &&
+	       likely(page_in_arena(p)) && likely(run_free(p));
+}
+
 /* p lies in a page of that class. */
 static always_inline void give_object(unsigned int class, void *p, const void *caller)
 {
@@ -385,7 +421,7 @@ static always_inline void give_back(const struct cache_call *call, void *p, cons
 	class = class_at(p);
 	if (class)
 		give_object(class, p, caller);
-	else
+	else if (!free_plain_run(p))
 		free_other(call, p, caller);
 }
 

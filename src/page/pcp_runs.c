@@ -4,12 +4,16 @@
  *
  * Data:       all_runs: an array of struct pcp_runs, by CPU number, in page/meta.h's memory; NULL
  *             until a page run is freed.
- * Invariants: see page/pcp_runs.h. The slots are ordered: the one that was freed first comes first.
- * Locks:      struct pcp_runs.lock (RANK_PCP). A thread locks those of the CPU that it runs on. If
- *             it is migrated before, it uses another CPU's, which costs speed and nothing else.
- *             What leaves is given to the zone when the lock is released.
- * Flow:       take: find_locked -> remove_locked, or the length is noted. put: what is too much is
- *             removed, the oldest first, append_locked, then give().
+ * Invariants: see page/pcp_runs.h. A slot's word is 0, or names the page run that is in the slot.
+ * Locks:      none for slots. Who changes a word owns what it named before: by cmpxchg, which takes
+ *             a page run out or puts one into an empty slot, or by an exchange, which does both. So
+ *             it does not matter who it is: a thread of that CPU, one that was migrated since it
+ *             asked for its number, a handler, a drain. A word that is the same again names a page
+ *             run that is in the slot again, so ABA is no harm. Whoever takes one out sees what was
+ *             stored before it was put in (acquire, release). All else in struct pcp_runs are
+ *             hints. What leaves slots is given to the zone after that.
+ * Flow:       take: the slots from the newest one on are looked through. put: what is too much
+ *             leaves, the oldest first, then the next empty slot is filled, or the oldest one.
  */
 #include "page/pcp_runs.h"
 
@@ -24,20 +28,19 @@
 #define ASKED_AGAIN 0x8000u /* in an entry of asked: more than once */
 
 struct pcp_runs {
-	struct lock lock;
-	uint32_t nr;	   /* slots in use; this and the next are read without the lock */
-	uint32_t nr_pages; /* in them */
-	uint32_t puts;	   /* every 64th looks at the clock, see looks_at_clock() */
-	uint32_t next;	   /* of asked: the oldest one */
-	uint16_t asked[PCP_RUNS_LENGTHS]; /* read without the lock; 0: none */
-	uint16_t pages[PCP_RUNS_SLOTS];
-	uint32_t index[PCP_RUNS_SLOTS];
-	uint32_t stamp[PCP_RUNS_SLOTS]; /* the zone's clock then; the first's is read without the lock */
+	uint64_t slot[PCP_RUNS_SLOTS]; /* filled one after the other, and around; atomic */
+	/* hints, changed by load and store: */
+	uint32_t newest;		  /* the slot that was filled last */
+	uint32_t kept;			  /* pages in the slots; counted anew now and then */
+	uint32_t room;			  /* pages that may be kept without a look at the zone */
+	uint32_t puts;			  /* every 64th looks at the clock, see looks_at_clock() */
+	uint32_t next;			  /* of asked: the oldest one */
+	uint16_t asked[PCP_RUNS_LENGTHS]; /* 0: none */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* What left the slots, for give(). */
+/* What left the slots of a CPU, for give_to_zone(). */
 struct leaving {
-	struct page *page[PCP_RUNS_SLOTS];
+	uint64_t word[PCP_RUNS_SLOTS];
 	unsigned int nr;
 };
 
@@ -54,8 +57,6 @@ static cold void make_all(void)
 	lock_acquire(&make_lock);
 	made = all_runs ? NULL : meta_alloc(nr * sizeof(*made));
 	if (made) {
-		for (unsigned int cpu = 0; cpu < nr; cpu++)
-			lock_init(&made[cpu].lock, RANK_PCP);
 		nr_cpus = nr;
 		store_release(&all_runs, made); /* pairs with runs_here() */
 	}
@@ -72,74 +73,120 @@ static struct pcp_runs *runs_here(unsigned int *node)
 	return all && cpu < nr_cpus ? &all[cpu] : NULL;
 }
 
-/* ---- slots; lock held ------------------------------------------------------------------------ */
+/* ---- the word of a slot: the index of the first page, pages - 1, the zone's clock then ------- */
 
-static void count_locked(struct pcp_runs *p, int nr, long nr_pages)
+#define SLOT_PAGES_SHIFT 32
+#define SLOT_STAMP_SHIFT 40
+#define SLOT_STAMP_BITS 24 /* of units of 16 ms: three days */
+
+BUILD_ASSERT(PCP_RUNS_LEAST > 1); /* no such word is 0 */
+BUILD_ASSERT(PCP_RUNS_MOST <= 1u << (SLOT_STAMP_SHIFT - SLOT_PAGES_SHIFT));
+
+static inline uint64_t slot_of(const struct page *page, unsigned long nr_pages, uint32_t clock)
 {
-	store_relaxed(&p->nr, p->nr + (uint32_t)nr);
-	store_relaxed(&p->nr_pages, p->nr_pages + (uint32_t)nr_pages);
+	return (uint64_t)clock << SLOT_STAMP_SHIFT | (nr_pages - 1) << SLOT_PAGES_SHIFT |
+	       (uint32_t)(page - page_map.pages);
 }
 
-/* The newest one so long; p->nr: none. */
-static unsigned int find_locked(const struct pcp_runs *p, unsigned long nr_pages)
+static inline struct page *slot_page(uint64_t word)
 {
-	for (unsigned int i = p->nr; i-- > 0;)
-		if (p->pages[i] == nr_pages)
-			return i;
-	return p->nr;
+	return page_at((uint32_t)word);
 }
 
-static struct page *remove_locked(struct pcp_runs *p, unsigned int at)
+static inline unsigned long slot_pages(uint64_t word)
 {
-	struct page *page = page_at(p->index[at]);
-
-	count_locked(p, -1, -(long)p->pages[at]);
-	for (unsigned int i = at; i < p->nr; i++) {
-		p->pages[i] = p->pages[i + 1];
-		p->index[i] = p->index[i + 1];
-		store_relaxed(&p->stamp[i], p->stamp[i + 1]);
-	}
-	store_relaxed(&page->type, PAGE_NONE);
-	return page;
+	return word ? (uint8_t)(word >> SLOT_PAGES_SHIFT) + 1ul : 0;
 }
 
-static void append_locked(struct pcp_runs *p, struct page *page, unsigned long nr_pages,
-			  uint32_t clock)
+/* Signed: another CPU may have looked at the clock since. With a delay of half a turn none is. */
+static bool slot_is_old(uint64_t word, uint32_t now, uint32_t delay)
 {
-	uint32_t index = (uint32_t)(page - page_map.pages);
+	uint32_t age = (now - (uint32_t)(word >> SLOT_STAMP_SHIFT)) << (32 - SLOT_STAMP_BITS);
 
-	store_relaxed(&page->head, index);
-	page->order = (uint8_t)fls(nr_pages - 1);
-	page->nr_pages = (uint32_t)nr_pages;
-	store_relaxed(&page->type, PAGE_KEPT);
-	p->pages[p->nr] = (uint16_t)nr_pages;
-	p->index[p->nr] = index;
-	store_relaxed(&p->stamp[p->nr], clock);
-	count_locked(p, 1, (long)nr_pages);
+	return word &&
+	       (int32_t)age >> (32 - SLOT_STAMP_BITS) >= (int32_t)MIN(delay, 1u << SLOT_STAMP_BITS);
 }
 
-/* The oldest ones, until so many slots and pages are left at most. */
-static void remove_oldest_locked(struct pcp_runs *p, unsigned long slots, unsigned long pages,
-				 struct leaving *leaving)
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* The i-th slot behind one, and around. */
+static inline unsigned int slot_behind(unsigned int at, unsigned int i)
 {
-	while (p->nr > slots || p->nr_pages > pages)
-		leaving->page[leaving->nr++] = remove_locked(p, 0);
+	return (at + i) % PCP_RUNS_SLOTS;
 }
 
-/* No lock held. */
-static void give(const struct leaving *leaving)
+static noinline void give_to_zone(const struct leaving *leaving)
 {
 	for (unsigned int i = 0; i < leaving->nr; i++) {
-		struct page *page = leaving->page[i];
+		struct page *page = slot_page(leaving->word[i]);
+		unsigned long nr_pages = slot_pages(leaving->word[i]);
 
-		run_count(page->nr_pages, -1);
-		zone_give_run(page, page->nr_pages);
+		store_relaxed(&page->type, PAGE_NONE);
+		run_count(nr_pages, -1);
+		zone_give_run(page, nr_pages);
 	}
+}
+
+/* word: what a slot named, 0: nothing. It is the caller's from now on. */
+static void leave(struct leaving *leaving, uint64_t word)
+{
+	if (word)
+		leaving->word[leaving->nr++] = word;
+}
+
+/*
+ * The oldest ones go, until so many pages are left at most. Others may fill slots meanwhile: each
+ * is looked at once.
+ */
+static void remove_oldest(struct pcp_runs *p, unsigned long pages)
+{
+	const unsigned int newest = load_relaxed(&p->newest);
+	struct leaving leaving = { .nr = 0 };
+	unsigned long kept = 0;
+
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++)
+		kept += slot_pages(load_relaxed(&p->slot[i]));
+	for (unsigned int i = 1; i <= PCP_RUNS_SLOTS && kept > pages; i++) {
+		uint64_t word = xchg(&p->slot[slot_behind(newest, i)], 0ul);
+
+		kept -= MIN(slot_pages(word), kept);
+		leave(&leaving, word);
+	}
+	store_relaxed(&p->kept, (uint32_t)kept);
+	give_to_zone(&leaving);
+}
+
+/* In exchange for the oldest page run, since no slot was empty. Returns the slot. */
+static noinline unsigned int replace_oldest(struct pcp_runs *p, unsigned int newest, uint64_t word)
+{
+	const unsigned int at = slot_behind(newest, 1);
+	struct leaving leaving = { .nr = 0 };
+
+	leave(&leaving, xchg(&p->slot[at], word));
+	give_to_zone(&leaving);
+	return at;
+}
+
+/* Into the first empty slot behind the newest one. */
+static inline void fill_slot(struct pcp_runs *p, uint64_t word)
+{
+	const unsigned int newest = load_relaxed(&p->newest);
+	unsigned int at = 0;
+	unsigned int i = 1;
+
+	for (; i <= PCP_RUNS_SLOTS; i++) {
+		at = slot_behind(newest, i);
+		if (!load_relaxed(&p->slot[at]) && cmpxchg(&p->slot[at], 0ul, word))
+			break;
+	}
+	if (unlikely(i > PCP_RUNS_SLOTS))
+		at = replace_oldest(p, newest, word);
+	store_relaxed(&p->newest, at);
 }
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* Without the lock it may miss what another thread notes just now. PCP_RUNS_LENGTHS: none. */
+/* It may miss what another thread notes just now. PCP_RUNS_LENGTHS: none. */
 static unsigned int find_asked(const struct pcp_runs *p, unsigned long entry)
 {
 	unsigned int i = 0;
@@ -154,20 +201,22 @@ static bool was_asked_again(const struct pcp_runs *p, unsigned long nr_pages)
 	return find_asked(p, nr_pages | ASKED_AGAIN) < PCP_RUNS_LENGTHS;
 }
 
-static void note_asked_locked(struct pcp_runs *p, unsigned long nr_pages)
+static void note_asked(struct pcp_runs *p, unsigned long nr_pages)
 {
 	unsigned int at = find_asked(p, nr_pages);
 
 	if (at < PCP_RUNS_LENGTHS) {
 		store_relaxed(&p->asked[at], (uint16_t)(nr_pages | ASKED_AGAIN));
 	} else if (!was_asked_again(p, nr_pages)) {
-		store_relaxed(&p->asked[p->next], (uint16_t)nr_pages);
-		p->next = (p->next + 1) % PCP_RUNS_LENGTHS;
+		unsigned int next = load_relaxed(&p->next);
+
+		store_relaxed(&p->asked[next], (uint16_t)nr_pages);
+		store_relaxed(&p->next, (next + 1) % PCP_RUNS_LENGTHS);
 	}
 }
 
 /* Pages that a CPU may keep, beside those that may stay in the zone. */
-static unsigned long room(const struct buddy_zone *zone)
+static unsigned long room_now(const struct buddy_zone *zone)
 {
 	unsigned long limit = load_relaxed(&zone_purge_limit);
 	unsigned long part = load_relaxed(&zone->held) / PCP_RUNS_SHARE / nr_cpus;
@@ -179,32 +228,68 @@ static unsigned long room(const struct buddy_zone *zone)
 	return MIN(part, PCP_RUNS_SLOTS * PCP_RUNS_MOST);
 }
 
+/* false: so many are too much. */
+static noinline bool make_room_slow(struct pcp_runs *p, const struct buddy_zone *zone,
+				    unsigned long nr_pages)
+{
+	unsigned long most = room_now(zone);
+
+	store_relaxed(&p->room, (uint32_t)most);
+	if (nr_pages > most)
+		return false;
+	remove_oldest(p, most - nr_pages);
+	return true;
+}
+
+static inline bool make_room(struct pcp_runs *p, const struct buddy_zone *zone,
+			     unsigned long nr_pages)
+{
+	bool fits = 0ul + load_relaxed(&p->kept) + nr_pages <= load_relaxed(&p->room);
+
+	return (likely(fits) && likely(load_relaxed(&zone_purge_limit) == ZONE_LIMIT_AUTO)) ||
+	       make_room_slow(p, zone, nr_pages);
+}
+
 /* ---- take and put ---------------------------------------------------------------------------- */
+
+static inline bool is_kept_length(unsigned long nr_pages)
+{
+	return nr_pages >= PCP_RUNS_LEAST && nr_pages <= PCP_RUNS_MOST;
+}
 
 struct page *pcp_runs_take(unsigned long nr_pages)
 {
 	unsigned int node;
 	struct pcp_runs *p = runs_here(&node);
-	struct page *page = NULL;
-	unsigned int at;
+	unsigned int newest;
 
-	if (nr_pages < PCP_RUNS_LEAST || nr_pages > PCP_RUNS_MOST || !p)
+	if (!is_kept_length(nr_pages) || unlikely(!p))
 		return NULL;
-	lock_acquire(&p->lock);
-	at = find_locked(p, nr_pages);
-	if (at < p->nr)
-		page = remove_locked(p, at);
-	else
-		note_asked_locked(p, nr_pages);
-	lock_release(&p->lock);
-	if (page)
+	newest = load_relaxed(&p->newest);
+	for (unsigned int i = PCP_RUNS_SLOTS; i > 0; i--) {
+		unsigned int at = slot_behind(newest, i);
+		uint64_t word = load_relaxed(&p->slot[at]);
+		struct page *page = slot_page(word);
+
+		if (slot_pages(word) != nr_pages || unlikely(!cmpxchg(&p->slot[at], word, 0ul)))
+			continue;
+		if (likely(i == PCP_RUNS_SLOTS))
+			store_relaxed(&p->newest, slot_behind(newest, PCP_RUNS_SLOTS - 1));
+		store_relaxed(&p->kept, load_relaxed(&p->kept) - (uint32_t)nr_pages);
+		store_relaxed(&page->type, PAGE_RUN);
 		zone_notify_run(page, nr_pages);
-	return page;
+		return page;
+	}
+	return NULL;
 }
 
-static bool is_wanted(const struct pcp_runs *p, unsigned long nr_pages, unsigned long most)
+void pcp_runs_note(unsigned long nr_pages)
 {
-	return nr_pages <= most && was_asked_again(p, nr_pages);
+	unsigned int node;
+	struct pcp_runs *p = runs_here(&node);
+
+	if (is_kept_length(nr_pages) && p)
+		note_asked(p, nr_pages);
 }
 
 /* A unit of the zone's clock has passed since anybody looked. */
@@ -229,61 +314,50 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 {
 	unsigned int node;
 	struct pcp_runs *p = runs_here(&node);
-	struct leaving leaving = { .nr = 0 };
 	const struct buddy_zone *zone = &buddy_zones[page->node];
-	unsigned long most;
 
-	if (nr_pages < PCP_RUNS_LEAST || nr_pages > PCP_RUNS_MOST)
+	if (!is_kept_length(nr_pages))
 		return false;
 	if (unlikely(!p)) {
 		make_all();
 		return false;
 	}
-	if (page->node != node)
-		return false;
-	most = room(zone);
-	if (!is_wanted(p, nr_pages, most))
+	if (page->node != node || !was_asked_again(p, nr_pages) || !make_room(p, zone, nr_pages))
 		return false;
 	zone_retire_run(page, nr_pages);
-	if (unlikely(looks_at_clock(p, node))) /* before the clock is read below */
+	if (unlikely(looks_at_clock(p, node))) { /* before the clock is read below */
 		buddy_rebalance();
-	lock_acquire(&p->lock);
-	remove_oldest_locked(p, PCP_RUNS_SLOTS - 1, most - nr_pages, &leaving);
-	append_locked(p, page, nr_pages, load_relaxed(&zone->clock));
-	lock_release(&p->lock);
-	if (unlikely(leaving.nr))
-		give(&leaving);
+		store_relaxed(&p->room, 0); /* memory may be less by now */
+	}
+	store_relaxed(&page->type, PAGE_KEPT);
+	fill_slot(p, slot_of(page, nr_pages, load_relaxed(&zone->clock)));
+	store_relaxed(&p->kept, load_relaxed(&p->kept) + (uint32_t)nr_pages);
 	return true;
 }
 
 /* ---- all CPUs -------------------------------------------------------------------------------- */
 
-/* Signed: another CPU may have looked at the clock since. */
-static bool is_old(const struct pcp_runs *p, uint32_t now, uint32_t delay)
-{
-	return load_relaxed(&p->nr) &&
-	       (int32_t)(now - load_relaxed(&p->stamp[0])) >= (int32_t)delay;
-}
-
 static void drain(struct pcp_runs *p)
 {
 	struct leaving leaving = { .nr = 0 };
 
-	lock_acquire(&p->lock);
-	remove_oldest_locked(p, 0, 0, &leaving);
-	lock_release(&p->lock);
-	give(&leaving);
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++)
+		if (load_relaxed(&p->slot[i]))
+			leave(&leaving, xchg(&p->slot[i], 0ul));
+	give_to_zone(&leaving);
 }
 
 static void drain_old(struct pcp_runs *p, uint32_t now, uint32_t delay)
 {
 	struct leaving leaving = { .nr = 0 };
 
-	lock_acquire(&p->lock);
-	while (is_old(p, now, delay))
-		leaving.page[leaving.nr++] = remove_locked(p, 0);
-	lock_release(&p->lock);
-	give(&leaving);
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++) {
+		uint64_t word = load_relaxed(&p->slot[i]);
+
+		if (slot_is_old(word, now, delay) && cmpxchg(&p->slot[i], word, 0ul))
+			leave(&leaving, word);
+	}
+	give_to_zone(&leaving);
 }
 
 cold void pcp_runs_drain(void)
@@ -291,8 +365,7 @@ cold void pcp_runs_drain(void)
 	struct pcp_runs *all = load_acquire(&all_runs); /* pairs with make_all() */
 
 	for (unsigned int cpu = 0; all && cpu < nr_cpus; cpu++)
-		if (load_relaxed(&all[cpu].nr))
-			drain(&all[cpu]);
+		drain(&all[cpu]);
 }
 
 /*
@@ -309,7 +382,7 @@ cold void pcp_runs_age(unsigned int node)
 	if (!all || now - last < MAX(delay / 4, 1u) || !cmpxchg(&aged[node], last, now))
 		return;
 	for (unsigned int cpu = 0; cpu < nr_cpus; cpu++)
-		if (os_cpu_to_node(cpu) == node && is_old(&all[cpu], now, delay))
+		if (os_cpu_to_node(cpu) == node)
 			drain_old(&all[cpu], now, delay);
 }
 
@@ -321,18 +394,19 @@ struct pcp_runs_stats pcp_runs_stats(unsigned int node)
 	for (unsigned int cpu = 0; all && cpu < nr_cpus; cpu++) {
 		if (os_cpu_to_node(cpu) != node)
 			continue;
-		stats.count += load_relaxed(&all[cpu].nr);
-		stats.pages += load_relaxed(&all[cpu].nr_pages);
+		for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++) {
+			uint64_t word = load_relaxed(&all[cpu].slot[i]);
+
+			stats.count += word != 0;
+			stats.pages += slot_pages(word);
+		}
 	}
 	return stats;
 }
 
-/* make_lock first: who holds it allocates metadata. */
 void pcp_runs_each_lock(void (*act)(struct lock *l))
 {
 	act(&make_lock);
-	for (unsigned int cpu = 0; all_runs && cpu < nr_cpus; cpu++)
-		act(&all_runs[cpu].lock);
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -351,23 +425,20 @@ static void check_run(const struct page *page, unsigned long nr_pages)
 
 static void check_cpu(const struct pcp_runs *p, unsigned int node)
 {
-	unsigned long nr_pages = 0;
+	CHECK(p->newest < PCP_RUNS_SLOTS && p->next < PCP_RUNS_LENGTHS);
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++) {
+		uint64_t word = load_relaxed(&p->slot[i]);
 
-	CHECK(p->nr <= PCP_RUNS_SLOTS && p->next < PCP_RUNS_LENGTHS);
-	for (unsigned int i = 0; i < p->nr; i++) {
-		CHECK(p->pages[i] >= PCP_RUNS_LEAST && p->pages[i] <= PCP_RUNS_MOST);
-		CHECK(page_at(p->index[i])->node == node);
-		check_run(page_at(p->index[i]), p->pages[i]);
-		nr_pages += p->pages[i];
+		if (!word)
+			continue;
+		CHECK(is_kept_length(slot_pages(word)));
+		CHECK(slot_page(word)->node == node);
+		check_run(slot_page(word), slot_pages(word));
 	}
-	CHECK(nr_pages == p->nr_pages);
 }
 
 void pcp_runs_check(void)
 {
-	for (unsigned int cpu = 0; all_runs && cpu < nr_cpus; cpu++) {
-		lock_acquire(&all_runs[cpu].lock);
+	for (unsigned int cpu = 0; all_runs && cpu < nr_cpus; cpu++)
 		check_cpu(&all_runs[cpu], os_cpu_to_node(cpu));
-		lock_release(&all_runs[cpu].lock);
-	}
 }

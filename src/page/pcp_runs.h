@@ -2,13 +2,13 @@
 /*
  * page/pcp_runs.h - freed page runs that a CPU keeps for the next ones that are as long
  *
- * Why:        docs/adr/0075.
+ * Why:        docs/adr/0075, docs/adr/0083.
  * Data:       for each CPU up to PCP_RUNS_SLOTS page runs of its node, and the lengths that were
  *             asked for last and were not there.
  * Invariants: a page run that is kept has type KEPT and its length; for its zone it is in use, and
  *             all of it is dirty. run_counters counts it. Checked by pcp_runs_check().
- * Locks:      struct pcp_runs.lock (RANK_PCP); nothing is called under it. make_lock (RANK_PCP),
- *             under which page/meta.c's is taken.
+ * Locks:      none for slots, whose words are exchanged. make_lock (RANK_PCP), under which
+ *             page/meta.c's is taken.
  * Flow:       called by run.c before it asks the zone, by buddy_check.c, buddy_stats.c, purge.c,
  *             zone.h, cache/fork.c and inspect/usage.c; calls buddy.c, run.c.
  *
@@ -40,10 +40,12 @@ struct pcp_runs_stats {
 };
 
 /*
- * A page run of just so many pages, whose bytes may be anything, type NONE; NULL: this CPU has
- * none. Any thread.
+ * A page run of just so many pages, whose bytes may be anything, type RUN; NULL: this CPU has none.
+ * Any thread.
  */
 struct page *pcp_runs_take(unsigned long nr_pages);
+/* It had none: what is freed that is as long is kept from the second time on. Any thread. */
+void pcp_runs_note(unsigned long nr_pages);
 
 /*
  * Keeps a page run that run_counters counts, whose type is NONE. Others may go to the zone for it.
@@ -58,7 +60,7 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages);
 void pcp_runs_drain(void);
 void pcp_runs_age(unsigned int node);
 
-/* Sums over the CPUs of a node, read without their locks: exact when quiet. */
+/* Sums over the CPUs of a node: exact when quiet. */
 struct pcp_runs_stats pcp_runs_stats(unsigned int node);
 
 void pcp_runs_each_lock(void (*act)(struct lock *l));

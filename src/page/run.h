@@ -8,8 +8,8 @@
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
  * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h,
- *             engine/slob/block.c, front/depot_sort.c, inspect/usage.c and pcp_runs.c; calls
- *             buddy.c, pcp_runs.c, large.c.
+ *             engine/slob/block.c, front/depot_sort.c, inspect/usage.c, malloc/slow.c and
+ *             pcp_runs.c; calls buddy.c, pcp_runs.c, large.c.
  */
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H
@@ -61,6 +61,12 @@ struct run_stats {
  * NULL: out of memory or absurd size.
  */
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed);
+
+/*
+ * One for size bytes that the running CPU keeps (page/pcp_runs.h), whose bytes may be anything.
+ * NULL: it keeps none. Then run_alloc() comes next, which notes that.
+ */
+void *run_alloc_kept(size_t size);
 
 /* Size in bytes of the page run or large block that starts at p; 0 when p starts none. */
 size_t run_size(const void *p);

@@ -11,7 +11,8 @@
  *             another block by now. The record of a live block is removed before its address can be
  *             allocated again.
  * Locks:      RANK_BLOCKS around the table; nothing is called under it but reports.
- * Flow:       called by pages.c, pages.h, cache/ and inspect/blocks.c; read by tools from outside.
+ * Flow:       called by pages.c, pages.h, cache/, inspect/blocks.c and malloc/slow.c; read by tools
+ *             from outside.
  *
  * The kernel does not track large kmallocs; programs leak in large blocks as well as in small ones.
  */
