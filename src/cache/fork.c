@@ -82,7 +82,7 @@ static void each_lock(void (*act)(struct lock *l))
 		if (heap)
 			heap->each_lock(heap, act);
 	}
-	pcp_runs_each_lock(act); /* one is held over metadata's */
+	pcp_runs_each_lock(act); /* it is held over metadata's */
 	pcp_each_lock(act);	 /* they are held while the zones' are taken */
 	buddy_each_lock(act); /* a purge, under its lock, gives kept mappings back: before keep's */
 	large_each_lock(act);

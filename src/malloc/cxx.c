@@ -118,9 +118,7 @@ static always_inline bool are_ours(void)
 
 static void *aligned_any(size_t size, size_t align, const void *caller)
 {
-	bool zeroed;
-
-	return align ? malloc_aligned(align, size, caller) : malloc_any(size, &zeroed, caller);
+	return align ? malloc_aligned(align, size, caller) : malloc_slow(size, caller);
 }
 
 /* align 0: none asked for. Returns memory, or never returns. */

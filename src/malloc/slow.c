@@ -7,8 +7,9 @@
  * Invariants: a pointer that is freed is the start of a live block; else it is reported, and
  *             nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc/; calls debug.c, cache/, debug/pages/pages.c, early.c. Nested calls
- *             are served by page/reserve.c, and their frees are deferred: page/nested.h.
+ * Flow:       called by malloc/; calls debug.c, cache/, debug/pages/pages.c, early.c, and
+ *             page/run.c where page runs have no debug flags. Nested calls are served by
+ *             page/reserve.c, and their frees are deferred: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,6 @@
 #include "os/process/die.h"
 #include "page/nested.h"
 #include "page/page.h"
-#include "page/pcp_runs.h"
 #include "page/reserve.h"
 
 /* Of a class that has objects. */

@@ -6,7 +6,7 @@
  *             until a page run is freed.
  * Invariants: see page/pcp_runs.h. A slot's word is 0, or names the page run that is in the slot.
  * Locks:      none for slots. Who changes a word owns what it named before: by cmpxchg, which takes
- *             a page run out or puts one into an empty slot, or by an exchange, which does both. So
+ *             a page run out or puts one into an empty slot, or by xchg, which does one or both. So
  *             it does not matter who it is: a thread of that CPU, one that was migrated since it
  *             asked for its number, a handler, a drain. A word that is the same again names a page
  *             run that is in the slot again, so ABA is no harm. Whoever takes one out sees what was
@@ -28,7 +28,7 @@
 #define ASKED_AGAIN 0x8000u /* in an entry of asked: more than once */
 
 struct pcp_runs {
-	uint64_t slot[PCP_RUNS_SLOTS]; /* filled one after the other, and around; atomic */
+	uint64_t slot[PCP_RUNS_SLOTS]; /* the next empty one is filled, and around; atomic */
 	/* hints, changed by load and store: */
 	uint32_t newest;		  /* the slot that was filled last */
 	uint32_t kept;			  /* pages in the slots; counted anew now and then */
@@ -77,7 +77,9 @@ static struct pcp_runs *runs_here(unsigned int *node)
 
 #define SLOT_PAGES_SHIFT 32
 #define SLOT_STAMP_SHIFT 40
-#define SLOT_STAMP_BITS 24 /* of units of 16 ms: three days */
+#define SLOT_STAMP_BITS 24 /* of units of 16 ms: three days, then the clock begins anew */
+#define SLOT_AGES (1u << SLOT_STAMP_BITS)
+#define SLOT_AHEAD 4096u /* another CPU may have looked at the clock since: so many units at most */
 
 BUILD_ASSERT(PCP_RUNS_LEAST > 1); /* no such word is 0 */
 BUILD_ASSERT(PCP_RUNS_MOST <= 1u << (SLOT_STAMP_SHIFT - SLOT_PAGES_SHIFT));
@@ -98,13 +100,18 @@ static inline unsigned long slot_pages(uint64_t word)
 	return word ? (uint8_t)(word >> SLOT_PAGES_SHIFT) + 1ul : 0;
 }
 
-/* Signed: another CPU may have looked at the clock since. With a delay of half a turn none is. */
+/* Units since it came; 0 if its stamp is ahead of now. */
+static uint32_t slot_age(uint64_t word, uint32_t now)
+{
+	uint32_t age = (now - (uint32_t)(word >> SLOT_STAMP_SHIFT)) % SLOT_AGES;
+
+	return age < SLOT_AGES - SLOT_AHEAD ? age : 0;
+}
+
+/* A delay of more than three days is one of three days. */
 static bool slot_is_old(uint64_t word, uint32_t now, uint32_t delay)
 {
-	uint32_t age = (now - (uint32_t)(word >> SLOT_STAMP_SHIFT)) << (32 - SLOT_STAMP_BITS);
-
-	return word &&
-	       (int32_t)age >> (32 - SLOT_STAMP_BITS) >= (int32_t)MIN(delay, 1u << SLOT_STAMP_BITS);
+	return word && slot_age(word, now) >= MIN(delay, SLOT_AGES - SLOT_AHEAD - 1);
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -135,19 +142,38 @@ static void leave(struct leaving *leaving, uint64_t word)
 }
 
 /*
- * The oldest ones go, until so many pages are left at most. Others may fill slots meanwhile: each
- * is looked at once.
+ * The slot with the oldest page run, by its stamp; of those that came in one unit of the clock the
+ * first behind the newest slot, which is the oldest where none was taken from the middle. If all
+ * are empty, any.
  */
-static void remove_oldest(struct pcp_runs *p, unsigned long pages)
+static unsigned int find_oldest(const struct pcp_runs *p, uint32_t now)
 {
 	const unsigned int newest = load_relaxed(&p->newest);
+	unsigned int oldest = slot_behind(newest, 1);
+	uint32_t age = 0; /* + 1; 0: of none */
+
+	for (unsigned int i = 1; i <= PCP_RUNS_SLOTS; i++) {
+		unsigned int at = slot_behind(newest, i);
+		uint64_t word = load_relaxed(&p->slot[at]);
+
+		if (word && slot_age(word, now) + 1 > age) {
+			age = slot_age(word, now) + 1;
+			oldest = at;
+		}
+	}
+	return oldest;
+}
+
+/* The oldest ones go, until so many pages are left at most. Others may fill slots meanwhile. */
+static void remove_oldest(struct pcp_runs *p, uint32_t now, unsigned long pages)
+{
 	struct leaving leaving = { .nr = 0 };
 	unsigned long kept = 0;
 
 	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++)
 		kept += slot_pages(load_relaxed(&p->slot[i]));
-	for (unsigned int i = 1; i <= PCP_RUNS_SLOTS && kept > pages; i++) {
-		uint64_t word = xchg(&p->slot[slot_behind(newest, i)], 0ul);
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS && kept > pages; i++) {
+		uint64_t word = xchg(&p->slot[find_oldest(p, now)], 0ul);
 
 		kept -= MIN(slot_pages(word), kept);
 		leave(&leaving, word);
@@ -157,9 +183,9 @@ static void remove_oldest(struct pcp_runs *p, unsigned long pages)
 }
 
 /* In exchange for the oldest page run, since no slot was empty. Returns the slot. */
-static noinline unsigned int replace_oldest(struct pcp_runs *p, unsigned int newest, uint64_t word)
+static noinline unsigned int replace_oldest(struct pcp_runs *p, uint32_t now, uint64_t word)
 {
-	const unsigned int at = slot_behind(newest, 1);
+	const unsigned int at = find_oldest(p, now);
 	struct leaving leaving = { .nr = 0 };
 
 	leave(&leaving, xchg(&p->slot[at], word));
@@ -168,7 +194,7 @@ static noinline unsigned int replace_oldest(struct pcp_runs *p, unsigned int new
 }
 
 /* Into the first empty slot behind the newest one. */
-static inline void fill_slot(struct pcp_runs *p, uint64_t word)
+static inline void fill_slot(struct pcp_runs *p, uint32_t now, uint64_t word)
 {
 	const unsigned int newest = load_relaxed(&p->newest);
 	unsigned int at = 0;
@@ -180,7 +206,7 @@ static inline void fill_slot(struct pcp_runs *p, uint64_t word)
 			break;
 	}
 	if (unlikely(i > PCP_RUNS_SLOTS))
-		at = replace_oldest(p, newest, word);
+		at = replace_oldest(p, now, word);
 	store_relaxed(&p->newest, at);
 }
 
@@ -237,7 +263,7 @@ static noinline bool make_room_slow(struct pcp_runs *p, const struct buddy_zone 
 	store_relaxed(&p->room, (uint32_t)most);
 	if (nr_pages > most)
 		return false;
-	remove_oldest(p, most - nr_pages);
+	remove_oldest(p, load_relaxed(&zone->clock), most - nr_pages);
 	return true;
 }
 
@@ -315,6 +341,7 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 	unsigned int node;
 	struct pcp_runs *p = runs_here(&node);
 	const struct buddy_zone *zone = &buddy_zones[page->node];
+	uint32_t now;
 
 	if (!is_kept_length(nr_pages))
 		return false;
@@ -330,7 +357,8 @@ bool pcp_runs_put(struct page *page, unsigned long nr_pages)
 		store_relaxed(&p->room, 0); /* memory may be less by now */
 	}
 	store_relaxed(&page->type, PAGE_KEPT);
-	fill_slot(p, slot_of(page, nr_pages, load_relaxed(&zone->clock)));
+	now = load_relaxed(&zone->clock);
+	fill_slot(p, now, slot_of(page, nr_pages, now));
 	store_relaxed(&p->kept, load_relaxed(&p->kept) + (uint32_t)nr_pages);
 	return true;
 }

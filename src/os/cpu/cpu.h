@@ -54,7 +54,7 @@ int os_topology_set(unsigned int cpus, unsigned int nodes);
 
 /*
  * The CPU that this thread acts for: the real one, or the one set by os_act_as_cpu(). Always below
- * nr_cpu_ids; may be out of date at once, so callers take that CPU's lock.
+ * nr_cpu_ids; may be out of date at once, so what is a CPU's has a lock or is exchanged.
  */
 unsigned int os_current_cpu(void);
 /* Made-up topologies only: this thread acts for that CPU from now on. */

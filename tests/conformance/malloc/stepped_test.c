@@ -35,8 +35,8 @@ static void *(*volatile alloc_zero)(size_t, size_t) = calloc;
 static void *(*volatile alloc_again)(void *, size_t) = realloc;
 static void (*volatile give)(void *) = free;
 
-/* Hits, misses, the largest object of a cache, whole pages, a mapping of its own. */
-static const size_t sizes[] = { 1, 40, 900, 8192, 20000, 6ul << 20 };
+/* Hits, misses, large objects, a page run that CPUs keep, a mapping of its own. */
+static const size_t sizes[] = { 1, 40, 900, 8192, 20000, 100000, 6ul << 20 };
 
 static struct {
 	void **held[HELD];

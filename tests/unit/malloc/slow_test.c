@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/slow_test.c - what free() says of pointers that are none of ours, and sizes of blocks
+ * unit/malloc/slow_test.c - what free() says of pointers that are none of ours; sizes of blocks;
+ * instructions on the way to page runs that CPUs keep
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "bare.h"
 #include "child.h"
+#include "front/array.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 #include "page/page.h"
@@ -177,12 +185,75 @@ static void test_zeroed_is_true(void **state)
 	}
 }
 
+/* ---- the short way to page runs ---- */
+
+#define RUN_BYTES 65536
+#define PAIRS 8
+#define SHORT_PAIR 680 /* instructions; 541 with GCC 12, nearly 800 the long way */
+
+static void run_pairs(unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		give(alloc(RUN_BYTES));
+}
+
+static _Noreturn void be_stepped(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(77);
+	run_pairs(100);
+	raise(SIGUSR1);
+	run_pairs(PAIRS);
+	raise(SIGUSR1);
+	_exit(0);
+}
+
+/* Instructions of a pair, in a child. No sequence is on the way. 0: nothing can be traced here. */
+static unsigned long pair_steps(void)
+{
+	unsigned long steps = 0;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		be_stepped();
+	waitpid(pid, &status, 0);
+	if (!WIFSTOPPED(status))
+		return 0;
+	do {
+		steps++;
+		ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
+		waitpid(pid, &status, 0);
+	} while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return steps / PAIRS;
+}
+
+/* It is gone where hits are open, and not while depots of large objects are to be looked after. */
+static void test_way_to_kept_runs(void **state)
+{
+	unsigned long there = pair_steps();
+	unsigned long around;
+
+	(void)state;
+	if (!there || !bare_process() || is_emulated())
+		skip_because("instructions cannot be counted here");
+	store_relaxed(&array_limit_large, 1u);
+	around = pair_steps();
+	store_relaxed(&array_limit_large, 0u);
+	printf("a pair takes %lu instructions, the long way %lu\n", there, around);
+	assert_true(around > there / 2);
+	if (load_relaxed(&malloc_hot.size_limit))
+		assert_true(there <= SHORT_PAIR && around > there + 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block_size),     cmocka_unit_test(test_bad_pointers),
 		cmocka_unit_test(test_object_twice),   cmocka_unit_test(test_slow_is_complete),
-		cmocka_unit_test(test_zeroed_is_true),
+		cmocka_unit_test(test_zeroed_is_true), cmocka_unit_test(test_way_to_kept_runs),
 	};
 
 	if (malloc_is_replaced())

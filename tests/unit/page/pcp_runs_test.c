@@ -171,6 +171,36 @@ IN_CHILD(slots_are_bounded)
 	CHILD_CHECK(kept().count == 0);
 }
 
+/* By when they came, also where one was taken from among them and its slot filled again. */
+IN_CHILD(the_oldest_leaves)
+{
+	char *p[PCP_RUNS_SLOTS];
+	char *more[2];
+
+	fresh_runs(1, 1);
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+	want(TEN);
+	want(TWENTY);
+	pcp_runs_drain();
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = get(i == 3 ? TWENTY : TEN);
+	for (unsigned int i = 0; i < ARRAY_SIZE(more); i++)
+		more[i] = get(TEN);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++) {
+		buddy_zones[0].clock++;
+		put(p[i]);
+	}
+	CHILD_CHECK(get(TWENTY) == p[3]);
+	for (unsigned int i = 0; i < ARRAY_SIZE(more); i++) {
+		buddy_zones[0].clock++;
+		put(more[i]);
+	}
+	CHILD_CHECK(kept().count == PCP_RUNS_SLOTS && kept().pages == 10 * PCP_RUNS_SLOTS);
+	for (unsigned int i = 0; i < PCP_RUNS_SLOTS; i++)
+		CHILD_CHECK(get(TEN) != p[0]);
+	CHILD_CHECK(kept().count == 0);
+}
+
 /* In a small process so many pages, in a larger one a 32nd of its memory. */
 IN_CHILD(pages_are_bounded)
 {
@@ -261,6 +291,28 @@ IN_CHILD(idle_ones_go)
 		buddy_rebalance();
 	}
 	CHILD_CHECK(kept().count == 0 && pages_used() == 0);
+}
+
+/* The clock in a slot begins anew after three days; one that came a moment from now is new. */
+IN_CHILD(ages_are_right_for_days)
+{
+	static const uint32_t ages[] = { 4, 1000, (1u << 23) - 1, 1u << 23, (1u << 24) - 5000 };
+	uint32_t now;
+
+	fresh_runs(1, 1);
+	buddy_set_purge(SIZE_MAX, 64);
+	want(TEN);
+	now = buddy_zones[0].clock;
+	for (unsigned int i = 0; i < ARRAY_SIZE(ages); i++) {
+		buddy_zones[0].clock = now;
+		put(get(TEN));
+		buddy_zones[0].clock = now - 10;
+		pcp_runs_age(0);
+		CHILD_CHECK(kept().count == 1);
+		buddy_zones[0].clock = now + ages[i];
+		pcp_runs_age(0);
+		CHILD_CHECK(kept().count == 0);
+	}
 }
 
 /* Also if another length comes and goes all the time, at any delay. */
@@ -451,11 +503,13 @@ int main(void)
 		cmocka_unit_test(short_and_long_ones_are_the_zones),
 		cmocka_unit_test(who_asks_for_more_gets_none),
 		cmocka_unit_test(slots_are_bounded),
+		cmocka_unit_test(the_oldest_leaves),
 		cmocka_unit_test(pages_are_bounded),
 		cmocka_unit_test(a_limit_of_purges_counts),
 		cmocka_unit_test(each_cpu_has_its_own),
 		cmocka_unit_test(those_of_other_nodes_go_home),
 		cmocka_unit_test(idle_ones_go),
+		cmocka_unit_test(ages_are_right_for_days),
 		cmocka_unit_test(idle_ones_go_beside_busy_ones),
 		cmocka_unit_test(puts_look_at_the_clock),
 		cmocka_unit_test(a_put_looks_at_the_clock_while_much_is_free),

@@ -88,8 +88,8 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 			 "them, use --force",
 			 (int)t->pid, t->program,
 			 filtered == FILTERED_UNKNOWN
-				 ? "it may have added after its start (how many it had is not "
-				   "known; kernels before 5.9 do not count them)"
+				 ? "it may have added after its start (how many it had then is "
+				   "not known, as with kernels before 5.9)"
 				 : "it added after its start",
 			 calls);
 }

@@ -45,7 +45,8 @@ static const char *error_text(struct top *top, int error)
 		{ -EOPNOTSUPP,
 		  "start the program with USLAB_CONF=defrag=..., see uslab-defrag(1)" },
 		{ -ESRCH, "the process has ended" },
-		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
+		{ -ECANCELED,
+		  "a seccomp filter, if it has one, may end it for that; top --force does it" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
 	};
 
