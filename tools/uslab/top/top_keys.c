@@ -46,7 +46,7 @@ static const char *error_text(struct top *top, int error)
 		  "start the program with USLAB_CONF=defrag=..., see uslab-defrag(1)" },
 		{ -ESRCH, "the process has ended" },
 		{ -ECANCELED,
-		  "a seccomp filter, if it has one, may end it for that; top --force does it" },
+		  "its seccomp filters may end it for that, or cannot be read; see --force" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
 	};
 
@@ -55,6 +55,9 @@ static const char *error_text(struct top *top, int error)
 			: NULL;
 	if (lacks)
 		return lacks;
+	if (error == -ECANCELED &&
+	    command_filtered(&top->source.target, top->source.root) == FILTERED_ENDS)
+		return "its seccomp filter ends it for what a command takes";
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (texts[i].error == error)
 			return texts[i].text;

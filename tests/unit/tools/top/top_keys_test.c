@@ -2,6 +2,7 @@
 /*
  * unit/tools/top/top_keys_test.c - keys of `uslab top` that act on the process are pressed twice
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 static unsigned int sent; /* commands */
 static enum control_command last;
 static bool more; /* what the process answers */
+static int error; /* likewise */
+static enum filtered filtered;
 
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
@@ -27,7 +30,14 @@ int command_send(struct target *t, const struct target_root *root,
 	reply->more = more;
 	last = request->command;
 	sent++;
-	return 0;
+	return error;
+}
+
+enum filtered command_filtered(const struct target *t, const struct target_root *root)
+{
+	(void)t;
+	(void)root;
+	return filtered;
 }
 
 void command_new_sweep(char argument[CONTROL_TEXT])
@@ -84,6 +94,7 @@ static int setup(void **state)
 	top_make_rows(top->table, top->snapshot, top);
 	sent = 0;
 	more = false;
+	error = 0;
 	return 0;
 }
 
@@ -126,6 +137,20 @@ static void test_second_time(void **state)
 	}
 	press("s"); /* what was done once is asked for anew */
 	assert_int_equal(sent, 4);
+}
+
+/* Where a filter is known to end the process nobody is told of --force. */
+static void test_filters(void **state)
+{
+	(void)state;
+	error = -ECANCELED;
+	filtered = FILTERED_UNREAD;
+	press("ss");
+	assert_non_null(strstr(top->message, "or cannot be read; see --force"));
+	filtered = FILTERED_ENDS;
+	press("ss");
+	assert_non_null(strstr(top->message, "its seccomp filter ends it"));
+	assert_null(strstr(top->message, "--force"));
 }
 
 static void test_other_keys_call_it_off(void **state)
@@ -200,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_second_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_filters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_keys_call_it_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_goes_on, setup, teardown),
