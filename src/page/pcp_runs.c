@@ -30,7 +30,7 @@
 struct pcp_runs {
 	uint64_t slot[PCP_RUNS_SLOTS]; /* the next empty one is filled, and around; atomic */
 	/* hints, changed by load and store: */
-	uint32_t newest;		  /* the slot that was filled last */
+	uint32_t newest;		  /* the slot that was filled last, or the one before it */
 	uint32_t kept;			  /* pages in the slots; counted anew now and then */
 	uint32_t room;			  /* pages that may be kept without a look at the zone */
 	uint32_t puts;			  /* every 64th looks at the clock, see looks_at_clock() */
