@@ -37,6 +37,10 @@
 #define uslab_rseq_pop(handle, rseq, obj) ((void)(handle), (void)(obj), 0)
 #endif
 
+/* Of <linux/membarrier.h> since 5.10, as numbers: older headers compile this, too. */
+#define FENCE_OF_CPU 1		 /* MEMBARRIER_CMD_FLAG_CPU */
+#define FENCE_SEQUENCES (1 << 7) /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ */
+
 static cpu_set_t allowed; /* this process's CPUs, at its start */
 
 static int note_allowed(void **state)
@@ -61,7 +65,7 @@ static bool kernel_has_fence(void)
 {
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 
-	return commands > 0 && (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ);
+	return commands > 0 && (commands & FENCE_SEQUENCES);
 }
 
 /* Must be the first test: this process has not been registered for the fence. */
@@ -70,8 +74,7 @@ static void test_fence_before_init(void **state)
 	(void)state;
 	errno = 77;
 	if (kernel_has_fence()) {
-		assert_int_equal(
-			syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0), -1);
+		assert_int_equal(syscall(SYS_membarrier, FENCE_SEQUENCES, 0, 0), -1);
 		assert_int_equal(errno, EPERM);
 		errno = 77;
 		assert_int_equal(os_rseq_fence(0), 0);
@@ -202,8 +205,7 @@ static void child_with_hook(void *arg)
 	(void)arg;
 	os_rseq_register_again();
 	if (os_rseq_on && kernel_has_fence())
-		CHILD_CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
-				    MEMBARRIER_CMD_FLAG_CPU, 0) == 0);
+		CHILD_CHECK(syscall(SYS_membarrier, FENCE_SEQUENCES, FENCE_OF_CPU, 0) == 0);
 }
 
 static void child_without_hook(void *arg)
