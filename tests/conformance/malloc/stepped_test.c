@@ -35,7 +35,7 @@ static void *(*volatile alloc_zero)(size_t, size_t) = calloc;
 static void *(*volatile alloc_again)(void *, size_t) = realloc;
 static void (*volatile give)(void *) = free;
 
-/* Hits, misses, large objects, a page run that CPUs keep (the long way), a mapping of its own. */
+/* Hits, misses, large objects, a page run (by the slow path), a mapping of its own. */
 static const size_t sizes[] = { 1, 40, 900, 8192, 20000, 100000, 6ul << 20 };
 
 static struct {

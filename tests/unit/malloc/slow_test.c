@@ -5,20 +5,16 @@
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
+#include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-#include "bare.h"
 #include "child.h"
 #include "front/array.h"
 #include "malloc/internal.h"
@@ -187,113 +183,79 @@ static void test_zeroed_is_true(void **state)
 	}
 }
 
-/* ---- the short way to page runs ---- */
+/* ---- the fast path to page runs ---- */
 
 #define RUN_BYTES 65536
 #define PAIRS 8u
-#define SHORT_PAIR 720 /* instructions of this program, which is not LTO's; 541 with GCC 12 */
-#define MOST_STEPS 200000ul
+#define FAST_PAIR 720 /* instructions of this program, which is not LTO's; 541 with GCC 12 */
 
-static void run_pairs(unsigned int nr)
+static void run_pairs(void *arg)
 {
-	for (unsigned int i = 0; i < nr; i++)
+	for (unsigned int i = 0; i < *(unsigned int *)arg; i++)
 		give(alloc(RUN_BYTES));
 }
 
-/* On one CPU: what it keeps is its own. */
-static _Noreturn void be_stepped(void)
+static void do_nothing(unsigned long step)
 {
-	cpu_set_t here;
-	int cpu = sched_getcpu();
-
-	CPU_ZERO(&here);
-	CPU_SET((unsigned int)(cpu < 0 ? 0 : cpu), &here);
-	if (sched_setaffinity(0, sizeof(here), &here) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-		_exit(77);
-	run_pairs(100);
-	raise(SIGUSR1);
-	run_pairs(PAIRS);
-	raise(SIGUSR1);
-	_exit(0);
-}
-
-/* Steps of a stopped process up to its next signal; 0: there is none. */
-static unsigned long steps_to_mark(pid_t pid)
-{
-	unsigned long steps;
-	int status = 0;
-
-	for (steps = 0; steps < MOST_STEPS; steps++) {
-		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid ||
-		    !WIFSTOPPED(status))
-			return 0;
-		if (WSTOPSIG(status) != SIGTRAP)
-			return WSTOPSIG(status) == SIGUSR1 ? steps : 0;
-	}
-	return 0;
-}
-
-/* Instructions of a pair, in a child. 0: they cannot be counted here. */
-static unsigned long pair_steps(void)
-{
-	unsigned long steps = 0;
-	pid_t pid = fork();
-	int status = 0;
-
-	if (!pid)
-		be_stepped();
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return 0;
-	if (WIFSTOPPED(status)) {
-		steps = steps_to_mark(pid);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return steps / PAIRS;
+	(void)step;
 }
 
 /*
- * Steps take so long that now and then one of the pairs looks at the clock, or others have taken
- * what the CPU keeps: the least of some.
+ * Instructions of a pair. Steps take so long that now and then one of the pairs looks at the clock:
+ * the least of some. No restartable sequence is on the way, which the signals would abort.
  */
-static unsigned long least_pair_steps(void)
+static unsigned long pair_steps(void)
 {
-	unsigned long least = 0;
+	unsigned int warm = 100;
+	unsigned int nr = PAIRS;
+	unsigned long least = ULONG_MAX;
 
 	for (unsigned int i = 0; i < 5; i++) {
-		unsigned long steps = pair_steps();
+		unsigned long steps;
 
-		least = !least || (steps && steps < least) ? steps : least;
+		run_pairs(&warm);
+		steps = stepped_run(run_pairs, &nr, do_nothing);
+		least = MIN(least, steps / PAIRS);
 	}
 	return least;
 }
 
-/* It is gone where hits are open, and not while depots of large objects are to be looked after. */
-static void test_way_to_kept_runs(void **state)
+/* It is taken where hits are open, and not while depots of large objects are to be looked after. */
+static void test_fast_path_to_kept_runs(void **state)
 {
-	unsigned long there;
-	unsigned long around;
+	unsigned long fast;
+	unsigned long slow;
+	cpu_set_t before;
+	cpu_set_t here;
+	int cpu = sched_getcpu();
 
 	(void)state;
-	if (!STEPPED_CAN || !bare_process() || is_emulated())
+	if (!stepped_is_possible() || is_emulated())
 		skip_because("instructions cannot be counted here");
-	there = least_pair_steps();
+	CPU_ZERO(&here);
+	CPU_SET((unsigned int)(cpu < 0 ? 0 : cpu), &here);
+	if (sched_getaffinity(0, sizeof(before), &before) ||
+	    sched_setaffinity(0, sizeof(here), &here)) /* what a CPU keeps is its own */
+		skip_because("no CPU can be chosen");
+	fast = pair_steps();
 	store_relaxed(&array_limit_large, 1u);
-	around = least_pair_steps();
+	slow = pair_steps();
 	store_relaxed(&array_limit_large, 0u);
-	if (!there || !around)
-		skip_because("nothing can be traced here");
-	printf("a pair takes %lu instructions, the long way %lu\n", there, around);
+	sched_setaffinity(0, sizeof(before), &before);
+	printf("a pair takes %lu instructions, by the slow path %lu\n", fast, slow);
 	if (load_relaxed(&malloc_hot.size_limit))
-		assert_true(there <= SHORT_PAIR && around > there + 50);
+		assert_true(fast <= FAST_PAIR && slow > fast + 50);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_size),     cmocka_unit_test(test_bad_pointers),
-		cmocka_unit_test(test_object_twice),   cmocka_unit_test(test_slow_is_complete),
-		cmocka_unit_test(test_zeroed_is_true), cmocka_unit_test(test_way_to_kept_runs),
+		cmocka_unit_test(test_block_size),
+		cmocka_unit_test(test_bad_pointers),
+		cmocka_unit_test(test_object_twice),
+		cmocka_unit_test(test_slow_is_complete),
+		cmocka_unit_test(test_zeroed_is_true),
+		cmocka_unit_test(test_fast_path_to_kept_runs),
 	};
 
 	if (malloc_is_replaced())
