@@ -241,7 +241,7 @@ static always_inline bool miss_plain(size_t size, const void *caller, void **res
 	return true;
 }
 
-/* Is no tool, tracer or group to be told of page runs, and may this thread take locks? */
+/* Is no tool, tracer or group to be notified of page runs, and may this thread take locks? */
 static always_inline bool runs_are_plain(void)
 {
 	return likely(lock_is_plain()) && likely(!groups_are_known()) &&
@@ -268,7 +268,7 @@ static noinline void *malloc_missed(size_t size, const void *caller)
 }
 
 /*
- * A page run that the CPU keeps, where nobody is to be told of it. While depots hold large objects
+ * A page run that the CPU keeps, where nobody is to be notified. While depots hold large objects
  * the slow path reaps them for each page run: array_limit_reap_for_run().
  */
 static noinline void *malloc_missed_run(size_t size, const void *caller)
