@@ -107,30 +107,37 @@ runs() {
 	echo "$1: ok"
 }
 
-# build <compiler and flags> <libraries of each part> <flags of the program>
+# compile <compiler and level> <visibility>: the parts, once for all that is made of them
+compile() {
+	for part in a b; do
+		# shellcheck disable=SC2086
+		$1 -fvisibility=$2 -std=c++17 "$include" -fPIC -DPART=$part -c part.cpp -o $part-$2.o
+	done
+}
+
+# build <compiler and level> <visibility> <libraries of each part> <flags of the program>
 build() {
 	for part in a b; do
 		# shellcheck disable=SC2086
-		$1 -std=c++17 "$include" -fPIC -shared -DPART=$part part.cpp -o lib$part.so $2
+		$1 -shared $part-$2.o -o lib$part.so $3
 	done
 	libraries="-L. -la -lb"
-	case $3 in *LOADED*) libraries= ;; esac
+	case $4 in *LOADED*) libraries= ;; esac
 	# shellcheck disable=SC2086
-	$1 -std=c++17 $3 app.cpp $libraries -ldl -Wl,-rpath-link,"$USLAB_LIB" -o app
+	$1 -std=c++17 $4 app.cpp $libraries -ldl -Wl,-rpath-link,"$USLAB_LIB" -o app
 }
 
 cd "$work"
-for compiler in g++ clang++; do
-	for level in -O0 -O2; do
-		for how in "" -DLOADED; do
-			build "$compiler $level -fvisibility=hidden" \
-				"$USLAB_LIB/libuslab.a -Wl,--exclude-libs,ALL -pthread" "$how"
-			runs "$compiler $level ${how:-linked}, a copy in each"
-			for visibility in default hidden; do
-				build "$compiler $level -fvisibility=$visibility" "-L$USLAB_LIB -luslab" \
-					"$how -DTOGETHER"
-				runs "$compiler $level ${how:-linked}, one libuslab.so, $visibility visibility"
-			done
+for compiler in "g++ -O0" "g++ -O2" "clang++ -O0" "clang++ -O2"; do
+	for visibility in default hidden; do
+		compile "$compiler" $visibility
+	done
+	for how in "" -DLOADED; do
+		build "$compiler" hidden "$USLAB_LIB/libuslab.a -Wl,--exclude-libs,ALL -pthread" "$how"
+		runs "$compiler ${how:-linked}, a copy in each"
+		for visibility in default hidden; do
+			build "$compiler" $visibility "-L$USLAB_LIB -luslab" "$how -DTOGETHER"
+			runs "$compiler ${how:-linked}, one libuslab.so, $visibility visibility"
 		done
 	done
 done
