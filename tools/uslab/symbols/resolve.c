@@ -31,8 +31,10 @@
 
 #include "process/live.h"
 #include "process/mapped_file.h"
+#include "symbols/demangle.h"
 #include "symbols/resolve_frames.h"
 #include "symbols/resolve_lacks.h"
+#include "symbols/resolve_library.h"
 #include "symbols/resolve_maps.h"
 #include "util.h"
 
@@ -514,23 +516,13 @@ static const char *make_text(struct resolve *r, const struct resolve_name *name,
 static void make_frame(struct resolve *r, struct resolve_frame *frame,
 		       const struct resolve_place *place, const char *symbol)
 {
-	char *demangled = symbol ? resolve_demangle(symbol) : NULL;
+	char *demangled = symbol ? demangle(symbol) : NULL;
 
 	frame->symbol = keep(r, symbol);
 	frame->function = demangled ? keep(r, demangled) : frame->symbol;
 	frame->file = place->file && place->line > 0 ? keep(r, place->file) : "";
 	frame->line = *frame->file ? (unsigned int)place->line : 0;
 	free(demangled);
-}
-
-/* Templates and inline functions of the C++ library are compiled into programs. */
-static bool is_of_library(const struct resolve_frame *frame)
-{
-	if (*frame->file)
-		return strstr(frame->file, "/c++/") != NULL;
-	return !strncmp(frame->function, "std::", 5) ||
-	       !strncmp(frame->function, "void std::", 10) ||
-	       !strncmp(frame->function, "__gnu_cxx::", 11);
 }
 
 static void make_frames(struct resolve *r, struct entry *entry, const struct found *found)
@@ -542,9 +534,9 @@ static void make_frames(struct resolve *r, struct entry *entry, const struct fou
 	for (unsigned int i = 0; i < found->nr; i++)
 		make_frame(r, &entry->frame[i], &found->place[i],
 			   i + 1 < found->nr ? found->place[i].function : found->symbol);
-	while (name->site + 1 < found->nr && is_of_library(&entry->frame[name->site]))
+	while (name->site + 1 < found->nr && resolve_is_of_library(&entry->frame[name->site]))
 		name->site++;
-	name->library = is_of_library(&entry->frame[name->site]);
+	name->library = resolve_is_of_library(&entry->frame[name->site]);
 	name->function = entry->frame[name->site].function;
 	name->file = entry->frame[name->site].file;
 	name->line = entry->frame[name->site].line;

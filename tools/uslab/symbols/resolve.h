@@ -41,11 +41,11 @@ struct resolve_name {
 	uint64_t size;	  /* of the symbol; 0: unknown */
 	const char *text; /* "symbol+0x1c/0x80 [object]", "path+0x1234 (build-id ...)" or "0x..." */
 	const char *pretty; /* the same with the name demangled */
-	bool library;	    /* the code is the C++ library's, wherever it was compiled */
+	bool library;	    /* of C++ or Rust: the code is its, wherever it was compiled */
 	bool own;	    /* it is in a library of ours */
 	/* at least 1: inlined functions, innermost first, then that of the symbol */
 	unsigned int nr_frames;
-	unsigned int site; /* the innermost one that is not of the C++ library */
+	unsigned int site; /* the innermost one that is not of the library of C++ or Rust */
 	const struct resolve_frame *frame;
 	struct resolve_mapping mapping;
 };

@@ -2,8 +2,8 @@
 /*
  * uslab/symbols/resolve_frames.c - the functions that are inlined at a code address, by libdw
  *
- * Flow:       called by resolve.c, and for short names by track/track_print.c. In: a module of
- *             libdwfl and an address; out: places in the source, innermost first.
+ * Flow:       called by resolve.c. In: a module of libdwfl and an address; out: places in the
+ *             source, innermost first.
  *
  * The line table has the innermost place. Each inlined function says where it was called, which is
  * the place in the next one outwards.
@@ -15,14 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C++ library; no header declares it for C. */
-extern char *__cxa_demangle(const char *name, char *buf, size_t *size, int *status);
-
-char *resolve_demangle(const char *name)
-{
-	/* other names could be those of types: "i" is int */
-	return !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, NULL) : NULL;
-}
+#define SCOPES 256u /* functions and blocks around an address */
+#define DEPTH 1024u /* of entries inside of entries: files may be anybody's */
 
 /* A header of ours that programs inline: what a person asks for is the line that calls it. */
 static bool is_our_inline(const char *file)
@@ -83,119 +77,98 @@ static struct resolve_place call_of(Dwarf_Die *unit, Dwarf_Die *inlined)
 	return place;
 }
 
-/*
- * The blocks and functions around an address as they lie in the code, innermost
- * first. Returns how many.
- */
-static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
-{
-	Dwarf_Die *around = NULL, innermost;
-	int nr = dwarf_getscopes(unit, address, &around);
+/* Functions and blocks around an address, outermost first. */
+struct scopes {
+	Dwarf_Addr address;
+	Dwarf_Die die[SCOPES];
+	unsigned int nr;
+	unsigned int depth; /* of entries inside of entries, on the way */
+};
 
-	/*
-	 * beyond an inlined function these are the ones that it was written in:
-	 * start over from the innermost
-	 */
-	*scopes = NULL;
-	if (nr <= 0)
-		return 0;
-	innermost = around[0];
-	free(around);
-	nr = dwarf_getscopes_die(&innermost, scopes);
-	return nr > 0 ? nr : 0;
+/* What has code, or has such things inside. */
+static bool is_scope(Dwarf_Die *die, const struct scopes *scopes)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+		return dwarf_haspc(die, scopes->address) == 1;
+	default:
+		return false;
+	}
+}
+
+static bool may_have_functions(Dwarf_Die *die)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Adds what lies around the address below an entry. dwarf_getscopes() does not look into
+ * namespaces, where compilers of Rust define their functions. false: nothing does.
+ */
+static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes)
+{
+	Dwarf_Off last;
+	Dwarf_Die die;
+	bool found = false;
+
+	if (scopes->depth == DEPTH || dwarf_child(parent, &die) != 0)
+		return false;
+	scopes->depth++;
+	do {
+		last = dwarf_dieoffset(&die);
+		if (is_scope(&die, scopes)) {
+			found = true;
+			if (scopes->nr < SCOPES)
+				scopes->die[scopes->nr++] = die;
+			find_scopes(&die, scopes);
+		} else if (may_have_functions(&die)) {
+			found = find_scopes(&die, scopes);
+		}
+		/* a sibling lies behind, unless the file lies */
+	} while (!found && dwarf_siblingof(&die, &die) == 0 && dwarf_dieoffset(&die) > last);
+	scopes->depth--;
+	return found;
 }
 
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 			    struct resolve_place place[RESOLVE_FRAMES])
 {
+	struct scopes scopes = { .nr = 0, .depth = 0 };
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = find_unit(module, address, &bias);
-	Dwarf_Die *scopes = NULL;
 	unsigned int nr = 0;
-	int nr_scopes;
 
 	place[0] = (struct resolve_place){ NULL, NULL, 0 };
 	if (!unit)
 		return 1;
-	find_line(unit, address - bias, &place[0]);
-	nr_scopes = find_scopes(unit, address - bias, &scopes);
-	for (int i = 0; i < nr_scopes && nr + 1 < RESOLVE_FRAMES; i++) {
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+	scopes.address = address - bias;
+	find_line(unit, scopes.address, &place[0]);
+	find_scopes(unit, &scopes);
+	for (unsigned int i = scopes.nr; i-- > 0 && nr + 1 < RESOLVE_FRAMES;) {
+		Dwarf_Die *scope = &scopes.die[i];
+
+		if (dwarf_tag(scope) == DW_TAG_subprogram)
 			break;
-		if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine)
+		if (dwarf_tag(scope) != DW_TAG_inlined_subroutine)
 			continue;
-		place[nr].function = name_of(&scopes[i]);
+		place[nr].function = name_of(scope);
 		if (!is_our_inline(place[nr].file))
 			nr++;
-		place[nr] = call_of(unit, &scopes[i]);
+		place[nr] = call_of(unit, scope);
 	}
-	free(scopes);
 	return nr + 1;
-}
-
-/* ---- short names ----------------------------------------------------------------------------- */
-
-#define SHORT_ARGUMENTS 16u /* bytes; these are left as they are */
-
-static bool is_word(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-	       (c >= 'A' && c <= 'Z');
-}
-
-/* The length of "operator<<" and the like at `at`: these are no brackets. 0: there is none. */
-static size_t operator_length(const char *name, size_t at)
-{
-	static const char *const operators[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>",
-						 "<=",	">=",  "->",  "<",   ">" };
-	const size_t word = sizeof("operator") - 1;
-
-	if (strncmp(name + at, "operator", word) != 0 || (at && is_word(name[at - 1])))
-		return 0;
-	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
-		if (!strncmp(name + at + word, operators[i], strlen(operators[i])))
-			return word + strlen(operators[i]);
-	return 0;
-}
-
-/* The length of template arguments with their brackets, which begin at `at`. 0: they do not end. */
-static size_t arguments_length(const char *name, size_t at)
-{
-	unsigned int depth = 0;
-
-	for (size_t i = at; name[i]; i++) {
-		size_t word = operator_length(name, i);
-
-		if (word) {
-			i += word - 1;
-		} else if (name[i] == '<') {
-			depth++;
-		} else if (name[i] == '>' && (!i || name[i - 1] != '-') && !--depth) {
-			return i + 1 - at;
-		}
-	}
-	return 0;
-}
-
-void resolve_short_name(char *buf, size_t size, const char *name)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; name[i] && len + 1 < size;) {
-		size_t take = operator_length(name, i), arguments = 0;
-		const char *from = name + i;
-
-		if (!take && name[i] == '<')
-			arguments = arguments_length(name, i);
-		take = take ? take : arguments ? arguments : 1;
-		i += take;
-		if (arguments > SHORT_ARGUMENTS) {
-			from = "<...>";
-			take = strlen(from);
-		}
-		for (size_t k = 0; k < take && len + 1 < size; k++)
-			buf[len++] = from[k];
-	}
-	if (size)
-		buf[len] = '\0';
 }

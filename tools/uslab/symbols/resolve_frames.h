@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/symbols/resolve_frames.h - the functions that are inlined at a code address, and names of
- * C++
+ * uslab/symbols/resolve_frames.h - the functions that are inlined at a code address
  */
 #ifndef TOOLS_RESOLVE_FRAMES_H
 #define TOOLS_RESOLVE_FRAMES_H
 
 #include <elfutils/libdwfl.h>
 
-#define RESOLVE_FRAMES 16u
+#define RESOLVE_FRAMES 64u /* a collect() of Rust is 15 functions that are inlined */
 
 /* A place in the source; texts are libdwfl's and live as long as its module. */
 struct resolve_place {
@@ -26,14 +25,5 @@ struct resolve_place {
  */
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 			    struct resolve_place place[RESOLVE_FRAMES]);
-
-/* As people write it, to be freed; NULL: it is no mangled name (or there is no memory). */
-char *resolve_demangle(const char *name);
-
-/*
- * For people: `std::vector<...>::push_back()`, without template arguments that are
- * long. Cut to the buffer.
- */
-void resolve_short_name(char *buf, size_t size, const char *name);
 
 #endif /* TOOLS_RESOLVE_FRAMES_H */

@@ -81,7 +81,8 @@ static const struct option_row rows[] = {
 	  "stacks and bytes for flame graphs; -: to standard output. Implies --once" },
 	{ OPTION_PPROF, "pprof", "FILE", "a profile for pprof. Implies --once" },
 	{ OPTION_OWN_FRAMES, "own-frames", NULL, "show the allocator's own frames as well" },
-	{ 'v', "verbose", NULL, "names of C++ with all their template arguments" },
+	{ 'v', "verbose", NULL,
+	  "names with all their template arguments, and inlined functions of libraries" },
 	{ OPTION_JSON, "json", NULL, "tables as JSON, one to a line" },
 	{ 0 },
 };

@@ -3,14 +3,14 @@
  * uslab/track/track_print.c - call sites for people, and as folded stacks for flame graphs
  *
  * Flow:       called by track_run.c, and for the frame that names a row by track_json.c; calls
- *             symbols/resolve.c, resolve_frames.c there, estimate.c and util.c. In: rows; out:
+ *             symbols/resolve.c, demangle.c there, estimate.c and util.c. In: rows; out:
  *             text.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "symbols/resolve_frames.h"
+#include "symbols/demangle.h"
 #include "track/track.h"
 #include "util.h"
 
@@ -83,7 +83,7 @@ static const char *shown(const struct tracking *t, char *buf, const char *name)
 {
 	if (t->options->verbose)
 		return name;
-	resolve_short_name(buf, NAME_TEXT, name);
+	demangle_shorten(buf, NAME_TEXT, name);
 	return buf;
 }
 
@@ -96,13 +96,16 @@ static void print_caches(FILE *out, const struct tracking *t, const struct track
 		fprintf(out, " +%u", row->nr_caches - 1);
 }
 
-/* Functions that were inlined there come first: each was called by the next one. */
+/*
+ * Functions that were inlined there come first: each was called by the next one. Those of a
+ * language's library only with --verbose: a push() may be ten of them.
+ */
 static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
 	char line[256], text[NAME_TEXT];
 
-	for (unsigned int i = 0; i < name->nr_frames; i++) {
+	for (unsigned int i = t->options->verbose ? 0 : name->site; i < name->nr_frames; i++) {
 		bool inlined = i + 1 < name->nr_frames;
 
 		fprintf(out, "          %s%s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/symbols/resolve_frames_test.c - inlined functions of this program, and names of C++
+ * unit/tools/symbols/resolve_frames_test.c - inlined functions of this program
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,66 +62,10 @@ static void test_inlined(void **state)
 	resolve_close(r);
 }
 
-static void check_demangled(const char *name, const char *expected)
-{
-	char *found = resolve_demangle(name);
-
-	if (expected)
-		assert_string_equal(found, expected);
-	else
-		assert_null(found);
-	free(found);
-}
-
-static void test_demangle(void **state)
-{
-	(void)state;
-	check_demangled("_ZN4shop4Cart3addEl", "shop::Cart::add(long)");
-	check_demangled("_Z3addii", "add(int, int)");
-	check_demangled("malloc", NULL);
-	check_demangled("i", NULL); /* not int */
-	check_demangled("_Zbad", NULL);
-	check_demangled("", NULL);
-}
-
-static void check_short(const char *name, const char *expected)
-{
-	char text[128];
-
-	resolve_short_name(text, sizeof(text), name);
-	assert_string_equal(text, expected);
-}
-
-static void test_short_name(void **state)
-{
-	char text[8];
-
-	(void)state;
-	check_short("shop::Buy(char const*, int)", "shop::Buy(char const*, int)");
-	check_short("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
-	check_short("std::vector<Item, std::allocator<Item> >::push_back(Item const&)",
-		    "std::vector<...>::push_back(Item const&)");
-	check_short(
-		"void sort<std::pair<int, int>*, bool (*)(int)>(std::pair<int, unsigned long>*)",
-		"void sort<...>(std::pair<...>*)");
-	check_short("std::ostream& operator<< <std::char_traits<char> >(std::ostream&)",
-		    "std::ostream& operator<< <...>(std::ostream&)");
-	check_short("Box<Item, std::allocator<Item> >::operator->() const",
-		    "Box<...>::operator->() const");
-	check_short("Box<&(bool A::operator<(A const&))>::get()", "Box<...>::get()");
-	check_short("auto f<decltype (p->first), long>(int)", "auto f<...>(int)");
-	check_short("not<closed, and therefore as it is", "not<closed, and therefore as it is");
-	check_short("", "");
-	resolve_short_name(text, sizeof(text), "a_long_name");
-	assert_string_equal(text, "a_long_");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_short_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

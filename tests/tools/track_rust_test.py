@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=600
+"""uslab track of a program in Rust: functions have the names that their author gave them, and who holds
+memory is the program's function, not one of the library that was inlined into it.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
+
+BIN = os.environ["USLAB_BIN"]
+
+PROGRAM = r"""
+use std::collections::HashMap;
+use std::io::Write;
+
+pub struct Order {
+    id: u64,
+    lines: Vec<u32>,
+}
+
+impl Order {
+    #[inline(always)]
+    fn new(id: u64) -> Order {
+        Order { id, lines: (0..20).collect() } // LINES
+    }
+}
+
+#[inline(never)]
+fn remember(book: &mut HashMap<u64, Box<Order>>, id: u64) {
+    book.insert(id, Box::new(Order::new(id))); // BOX
+}
+
+fn main() {
+    let mut book = HashMap::new();
+
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+    for id in 0.. {
+        remember(&mut book, id);
+        std::thread::sleep(std::time::Duration::from_micros(200));
+    }
+    println!("{}", book.values().map(|o| o.id + o.lines.len() as u64).sum::<u64>());
+}
+"""
+
+
+def line_of(mark):
+    return next(i for i, line in enumerate(PROGRAM.split("\n"), 1) if line.endswith(f"// {mark}"))
+
+
+@unittest.skipUnless(shutil.which("rustc"), "no rustc")
+class TrackRust(InFolder):
+    def start(self, *flags):
+        source = os.path.join(self.folder, "shop.rs")
+        program = os.path.join(self.folder, "shop")
+        with open(source, "w", encoding="utf-8") as stream:
+            stream.write(PROGRAM)
+        subprocess.run(["rustc", "-O", "--edition=2021", *flags, "-o", program, source], check=True)
+        process = subprocess.Popen([BIN, "run", "--", program], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process.pid
+
+    def track(self, pid, *arguments):
+        run = subprocess.run([BIN, "track", "-p", str(pid), "--once", "-c", "malloc-80", "-i", "1",
+                              "--full", *arguments],
+                             capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def check_with_places(self, functions, *flags):
+        pid = self.start("-g", *flags)
+        site = json.loads(self.track(pid, "--json"))["sites"][0]
+        self.assertIn(site["function"], functions)
+        self.assertEqual(site["line"], line_of("LINES"))
+        text = self.track(pid)
+        self.assertRegex(text, r"shop::Order>?::new \[inlined\] +shop\.rs:%d\n" % line_of("LINES"))
+        self.assertRegex(text, r" shop::remember\+0x\w+/0x\w+ \[shop\] +shop\.rs:%d\n" % line_of("BOX"))
+        self.assertNotIn("with_capacity", text)
+        self.assertIn("with_capacity", self.track(pid, "--verbose"))
+
+    def test_names_as_the_compiler_makes_them(self):
+        self.check_with_places(("shop::Order::new", "<shop::Order>::new"))
+
+    def test_newer_names(self):
+        self.check_with_places(("<shop::Order>::new",), "-C", "symbol-mangling-version=v0")
+
+    def test_without_debug_information(self):
+        pid = self.start("-C", "strip=debuginfo")
+        site = json.loads(self.track(pid, "--json"))["sites"][0]
+        self.assertEqual(site["function"], "shop::remember")
+        text = self.track(pid)
+        self.assertNotRegex(text, r"17h[0-9a-f]{16}|::h[0-9a-f]{16}|\$u7b\$|_RNv|_ZN")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, argv=sys.argv)

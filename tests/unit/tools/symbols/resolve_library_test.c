@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/tools/symbols/resolve_library_test.c - whose function: a library's, or the program's
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "symbols/resolve_library.h"
+
+static bool is(const char *function, const char *symbol, const char *file)
+{
+	const struct resolve_frame frame = { function, symbol, file, 1 };
+
+	return resolve_is_of_library(&frame);
+}
+
+static void test_by_file(void **state)
+{
+	(void)state;
+	assert_true(is("std::vector<int>::push_back(int&&)", "_ZN1", "/usr/include/c++/12/vector"));
+	assert_false(is("std::hash<shop::Cart>::operator()", "_ZN1", "/src/shop/cart.h"));
+	assert_true(is("alloc::alloc::alloc", "_ZN1", "/rustc/59807/library/alloc/src/alloc.rs"));
+	assert_true(
+		is("core::ops::Fn::call", "_ZN1",
+		   "/root/.rustup/toolchains/1.95/lib/rustlib/src/rust/library/core/src/ops.rs"));
+	assert_true(
+		is("std::rt::lang_start", "_ZN1", "/usr/src/rustc-1.63.0/library/std/src/rt.rs"));
+	assert_true(is("hashbrown::raw::RawTable<A>::insert", "_ZN1",
+		       "/rust/deps/hashbrown-0.16.1/src/raw/mod.rs"));
+	assert_true(is("hashbrown::raw::RawTable<A>::insert", "_ZN1",
+		       "/usr/src/rustc-1.63.0/vendor/hashbrown/src/raw/mod.rs"));
+	/* as it is delivered */
+	assert_true(is("<&dyn core::ops::Fn<()>>::call", "_R", "library/core/src/ops/function.rs"));
+	/* a library of the program's own */
+	assert_false(is("app::load", "_R", "library/core/src/load.rs"));
+	assert_false(is("app::load", "_R", "/src/app/library/core/src/load.rs"));
+	assert_false(is("app::load", "_R", "/src/app/src/library/load.rs"));
+}
+
+static void test_by_name(void **state)
+{
+	(void)state;
+	assert_true(is("std::vector<int>::push_back(int&&)", "_ZNSt6vectorIiE9push_backEOi", ""));
+	assert_true(is("void std::sort<int*>(int*)", "_ZSt4sortIPiEvT_", ""));
+	assert_true(is("__gnu_cxx::new_allocator<int>::allocate", "_ZN9__gnu_cxx3fooEv", ""));
+	assert_true(is("alloc::raw_vec::finish_grow", "_RNvCs1_5alloc3foo", ""));
+	assert_true(is("<alloc::vec::Vec<u8> as core::clone::Clone>::clone",
+		       "_ZN1a17h0123456789abcdefE", ""));
+	assert_true(is("__rustc::__rust_alloc", "_RNvCs1_7___rustc12___rust_alloc", ""));
+	assert_false(is("<app::Order>::new", "_RNvMCs1_3appNtB2_5Order3new", ""));
+	/* names that C++ programs may have */
+	assert_false(is("core::Engine::load()", "_ZN4core6Engine4loadEv", ""));
+	assert_false(is("main", "main", ""));
+	assert_false(is("", "", ""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_file),
+		cmocka_unit_test(test_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
