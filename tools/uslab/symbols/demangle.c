@@ -12,7 +12,7 @@
  */
 #include "symbols/demangle.h"
 
-#include <libiberty/demangle.h>
+#include <demangle.h>
 #include <setjmp.h>
 #include <string.h>
 
