@@ -1,41 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/symbols/demangle.c - names of C++ and Rust as people write them, by libiberty
+ * uslab/symbols/demangle.c - names of C++ and Rust as people write them
  *
- * Flow:       called by resolve.c, resolve_library.c, and for short names by track/track_print.c.
- *             libiberty calls add() with the parts of a name.
- *
- * Names come from files of other users. One of a few hundred bytes can stand for a text without
- * end, since parts of it refer to others, these again to others, and so on: what becomes too long
- * is given up by a jump out of libiberty, which has nothing to give back but the characters of a
- * name that is not ASCII.
+ * Why:        docs/adr/0084.
+ * Flow:       called by resolve.c, resolve_library.c, and for short names by track/track_print.c;
+ *             calls rust_v0.c. The older form of Rust's names is one of C++ names, with escapes and
+ *             a hash.
  */
 #include "symbols/demangle.h"
 
-#include <demangle.h>
-#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+#include "symbols/rust_v0.h"
 
-struct text {
-	char bytes[DEMANGLE_MOST + 1];
-	size_t length;
-	jmp_buf too_long;
-};
+#define HASH_DIGITS 16u
 
-static void add(const char *part, size_t length, void *arg)
-{
-	struct text *text = arg;
+/* Of the C++ library; no header declares it for C. */
+extern char *__cxa_demangle(const char *name, char *buf, size_t *size, int *status);
 
-	if (length > DEMANGLE_MOST - text->length)
-		longjmp(text->too_long, 1);
-	memcpy(text->bytes + text->length, part, length);
-	text->length += length;
-}
+/* ---- the older form of Rust's names ---------------------------------------------------------- */
 
-/* A hash of 16 hexadecimal digits at the end, or before a suffix of the compiler's (".llvm.1"). */
-static bool has_hash(const char *name)
+/*
+ * The E behind a hash ("17h0123456789abcdefE") at the end, or before a suffix of the compiler's
+ * (".llvm.1"); NULL: there is none.
+ */
+static const char *end_of_hash(const char *name)
 {
 	const char *hash = NULL;
 
@@ -43,29 +34,101 @@ static bool has_hash(const char *name)
 		hash = name + strlen("17h");
 		name = hash;
 	}
-	return hash && strspn(hash, "0123456789abcdef") == 16 && hash[16] == 'E' &&
-	       (hash[17] == '\0' || hash[17] == '.');
+	if (!hash || strspn(hash, "0123456789abcdef") != HASH_DIGITS)
+		return NULL;
+	hash += HASH_DIGITS;
+	return hash[0] == 'E' && (hash[1] == '\0' || hash[1] == '.') ? hash : NULL;
 }
+
+static bool is_older_rust(const char *name)
+{
+	return !strncmp(name, "_ZN", 3) && end_of_hash(name);
+}
+
+/* What "$LT$" and the like at `text` stands for; 0: nothing known. Its length: *length. */
+static char unescape(const char *text, size_t *length)
+{
+	static const struct {
+		const char *escape;
+		char c;
+	} known[] = {
+		{ "$SP$", '@' }, { "$BP$", '*' }, { "$RF$", '&' }, { "$LT$", '<' },
+		{ "$GT$", '>' }, { "$LP$", '(' }, { "$RP$", ')' }, { "$C$", ',' },
+	};
+	unsigned long code;
+	char *end;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		*length = strlen(known[i].escape);
+		if (!strncmp(text, known[i].escape, *length))
+			return known[i].c;
+	}
+	if (text[1] != 'u')
+		return 0;
+	code = strtoul(text + 2, &end, 16);
+	*length = (size_t)(end - text) + 1;
+	return *end == '$' && end > text + 2 && code >= ' ' && code <= '~' ? (char)code : 0;
+}
+
+/* In place, as what it becomes is shorter: escapes, and ".." for "::". */
+static void unescape_all(char *text)
+{
+	char *to = text;
+	size_t length;
+	char c;
+
+	while (*text) {
+		if (text[0] == '_' && text[1] == '$' && (to == text || to[-1] == ':'))
+			text++; /* no name begins with a $ */
+		if (text[0] == '.' && text[1] == '.') {
+			*to++ = ':';
+			*to++ = ':';
+			text += 2;
+		} else if (text[0] == '$' && (c = unescape(text, &length))) {
+			*to++ = c;
+			text += length;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+static char *demangle_older_rust(const char *name)
+{
+	char *whole = strndup(name, (size_t)(end_of_hash(name) + 1 - name));
+	char *text = whole ? __cxa_demangle(whole, NULL, NULL, NULL) : NULL;
+	const size_t hash = strlen("::h") + HASH_DIGITS;
+	size_t length = text ? strlen(text) : 0;
+
+	free(whole);
+	if (length > hash && !strncmp(text + length - hash, "::h", 3))
+		text[length - hash] = '\0';
+	if (text)
+		unescape_all(text);
+	return text;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 bool demangle_is_rust(const char *name)
 {
-	return !strncmp(name, "_R", 2) || (!strncmp(name, "_ZN", 3) && has_hash(name));
+	return !strncmp(name, "_R", 2) || is_older_rust(name);
 }
 
 char *demangle(const char *name)
 {
-	struct text text;
-	int ok;
+	char text[DEMANGLE_MOST];
 
+	if (strnlen(name, DEMANGLE_MOST) == DEMANGLE_MOST)
+		return NULL;
+	if (!strncmp(name, "_R", 2))
+		return rust_v0_demangle(name, text, sizeof(text)) ? strdup(text) : NULL;
 	/* other names could be those of types: "i" is int */
-	if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
+	if (strncmp(name, "_Z", 2) != 0)
 		return NULL;
-	text.length = 0;
-	if (setjmp(text.too_long))
-		return NULL;
-	ok = demangle_is_rust(name) ? rust_demangle_callback(name, OPTIONS, add, &text)
-				    : cplus_demangle_v3_callback(name, OPTIONS, add, &text);
-	return ok ? strndup(text.bytes, text.length) : NULL;
+	return is_older_rust(name) ? demangle_older_rust(name)
+				   : __cxa_demangle(name, NULL, NULL, NULL);
 }
 
 /* ---- short names ----------------------------------------------------------------------------- */

@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a demangled name, at most: a short one can be made that stands for gigabytes. */
+/* Bytes of a name, mangled or, of Rust, demangled, with its 0: longer ones are left as they are. */
 #define DEMANGLE_MOST 16384u
 
 /*
- * To be freed; NULL: it is no mangled name, is longer than DEMANGLE_MOST (or there is no memory).
- * Names of Rust have no hash, nor the numbers of crates.
+ * To be freed; NULL: it is no mangled name, it is too long (or there is no memory). Names of Rust
+ * have no hash, nor the numbers of crates.
  */
 char *demangle(const char *name);
 

@@ -522,6 +522,7 @@ static void make_frame(struct resolve *r, struct resolve_frame *frame,
 	frame->function = demangled ? keep(r, demangled) : frame->symbol;
 	frame->file = place->file && place->line > 0 ? keep(r, place->file) : "";
 	frame->line = *frame->file ? (unsigned int)place->line : 0;
+	frame->of_library = resolve_is_of_library(frame);
 	free(demangled);
 }
 
@@ -534,9 +535,9 @@ static void make_frames(struct resolve *r, struct entry *entry, const struct fou
 	for (unsigned int i = 0; i < found->nr; i++)
 		make_frame(r, &entry->frame[i], &found->place[i],
 			   i + 1 < found->nr ? found->place[i].function : found->symbol);
-	while (name->site + 1 < found->nr && resolve_is_of_library(&entry->frame[name->site]))
+	while (name->site + 1 < found->nr && entry->frame[name->site].of_library)
 		name->site++;
-	name->library = resolve_is_of_library(&entry->frame[name->site]);
+	name->library = entry->frame[name->site].of_library;
 	name->function = entry->frame[name->site].function;
 	name->file = entry->frame[name->site].file;
 	name->line = entry->frame[name->site].line;
@@ -628,7 +629,7 @@ static struct entry *look_up(struct resolve *r, struct entry **slot, uint64_t ad
 
 const struct resolve_name *resolve_address(struct resolve *r, uint64_t address)
 {
-	static const struct resolve_frame no_frame = { "", "", "", 0 };
+	static const struct resolve_frame no_frame = { "", "", "", 0, false };
 	static const struct resolve_name nothing = {
 		.function = "",
 		.object = "",

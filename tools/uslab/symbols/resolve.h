@@ -20,6 +20,7 @@ struct resolve_frame {
 	const char *symbol;   /* as the linker knows it */
 	const char *file;     /* source file as the debug info says; "" none */
 	unsigned int line;    /* 0: none */
+	bool of_library;      /* of C++ or Rust: the code is its, wherever it was compiled */
 };
 
 /* The part of a file that is mapped around an address. */
@@ -41,7 +42,7 @@ struct resolve_name {
 	uint64_t size;	  /* of the symbol; 0: unknown */
 	const char *text; /* "symbol+0x1c/0x80 [object]", "path+0x1234 (build-id ...)" or "0x..." */
 	const char *pretty; /* the same with the name demangled */
-	bool library;	    /* of C++ or Rust: the code is its, wherever it was compiled */
+	bool library;	    /* frame[site]'s */
 	bool own;	    /* it is in a library of ours */
 	/* at least 1: inlined functions, innermost first, then that of the symbol */
 	unsigned int nr_frames;

@@ -2,6 +2,7 @@
 /*
  * uslab/symbols/resolve_frames.c - the functions that are inlined at a code address, by libdw
  *
+ * Why:        docs/adr/0084.
  * Flow:       called by resolve.c. In: a module of libdwfl and an address; out: places in the
  *             source, innermost first.
  *
@@ -15,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCOPES 256u /* functions and blocks around an address */
-#define DEPTH 1024u /* of entries inside of entries: files may be anybody's */
+#define SCOPES 128u /* functions and blocks around an address */
+#define NESTED 16u  /* namespaces one in another: files may be anybody's */
 
 /* A header of ours that programs inline: what a person asks for is the line that calls it. */
 static bool is_our_inline(const char *file)
@@ -82,7 +83,7 @@ struct scopes {
 	Dwarf_Addr address;
 	Dwarf_Die die[SCOPES];
 	unsigned int nr;
-	unsigned int depth; /* of entries inside of entries, on the way */
+	Dwarf_Off last; /* entry that was read */
 };
 
 /* What has code, or has such things inside. */
@@ -117,37 +118,35 @@ static bool may_have_functions(Dwarf_Die *die)
 
 /*
  * Adds what lies around the address below an entry. dwarf_getscopes() does not look into
- * namespaces, where compilers of Rust define their functions. false: nothing does.
+ * namespaces, where compilers of Rust define their functions. nested: namespaces and the like since
+ * the last scope. Each entry lies behind all those that were read before, unless the file lies: so
+ * none is read twice. false: nothing was found.
  */
-static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes)
+static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes, unsigned int nested)
 {
-	Dwarf_Off last;
 	Dwarf_Die die;
-	bool found = false;
 
-	if (scopes->depth == DEPTH || dwarf_child(parent, &die) != 0)
+	if (nested > NESTED || scopes->nr == SCOPES || dwarf_child(parent, &die) != 0)
 		return false;
-	scopes->depth++;
 	do {
-		last = dwarf_dieoffset(&die);
+		if (dwarf_dieoffset(&die) <= scopes->last)
+			return false;
+		scopes->last = dwarf_dieoffset(&die);
 		if (is_scope(&die, scopes)) {
-			found = true;
-			if (scopes->nr < SCOPES)
-				scopes->die[scopes->nr++] = die;
-			find_scopes(&die, scopes);
-		} else if (may_have_functions(&die)) {
-			found = find_scopes(&die, scopes);
+			scopes->die[scopes->nr++] = die;
+			find_scopes(&die, scopes, 0);
+			return true;
 		}
-		/* a sibling lies behind, unless the file lies */
-	} while (!found && dwarf_siblingof(&die, &die) == 0 && dwarf_dieoffset(&die) > last);
-	scopes->depth--;
-	return found;
+		if (may_have_functions(&die) && find_scopes(&die, scopes, nested + 1))
+			return true;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return false;
 }
 
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 			    struct resolve_place place[RESOLVE_FRAMES])
 {
-	struct scopes scopes = { .nr = 0, .depth = 0 };
+	struct scopes scopes = { .nr = 0, .last = 0 };
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = find_unit(module, address, &bias);
 	unsigned int nr = 0;
@@ -157,7 +156,7 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 		return 1;
 	scopes.address = address - bias;
 	find_line(unit, scopes.address, &place[0]);
-	find_scopes(unit, &scopes);
+	find_scopes(unit, &scopes, 0);
 	for (unsigned int i = scopes.nr; i-- > 0 && nr + 1 < RESOLVE_FRAMES;) {
 		Dwarf_Die *scope = &scopes.die[i];
 

@@ -61,8 +61,9 @@ static void print_headline(FILE *out, const struct tracking *t)
 /* strdup, operator new and the like are not the call site of interest. */
 static bool is_library(const struct resolve_name *name)
 {
-	static const char *const names[] = { "libc.so", "libc-", "libstdc++", "ld-linux",
-					     "libuslab" };
+	static const char *const names[] = { "libc.so",	  "libc-",    "libc.musl-",
+					     "ld-linux",  "ld-musl-", "libc++",
+					     "libstdc++", "libgcc_s", "libuslab" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name->object, names[i], strlen(names[i])))
@@ -105,9 +106,11 @@ static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
 	char line[256], text[NAME_TEXT];
 
-	for (unsigned int i = t->options->verbose ? 0 : name->site; i < name->nr_frames; i++) {
+	for (unsigned int i = 0; i < name->nr_frames; i++) {
 		bool inlined = i + 1 < name->nr_frames;
 
+		if (inlined && name->frame[i].of_library && !t->options->verbose)
+			continue;
 		fprintf(out, "          %s%s",
 			shown(t, text, inlined ? name->frame[i].function : name->pretty),
 			inlined ? " [inlined]" : "");

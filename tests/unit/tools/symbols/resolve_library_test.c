@@ -12,7 +12,7 @@
 
 static bool is(const char *function, const char *symbol, const char *file)
 {
-	const struct resolve_frame frame = { function, symbol, file, 1 };
+	const struct resolve_frame frame = { function, symbol, file, 1, false };
 
 	return resolve_is_of_library(&frame);
 }
@@ -38,6 +38,17 @@ static void test_by_file(void **state)
 	assert_false(is("app::load", "_R", "library/core/src/load.rs"));
 	assert_false(is("app::load", "_R", "/src/app/library/core/src/load.rs"));
 	assert_false(is("app::load", "_R", "/src/app/src/library/load.rs"));
+	assert_false(is("app::load", "_R", "/home/me/rusty/shop/library/core/src/load.rs"));
+	assert_false(is("ledger::open", "_R", "/src/shop/rust/deps/ledger/src/lib.rs"));
+	assert_true(is("hashbrown::raw::inner", "_R",
+		       "/cargo/registry/src/index.crates.io-6f17/hashbrown-0.14.3/src/raw/mod.rs"));
+	assert_true(
+		is("panic_unwind::cleanup", "_R", "/rustc/59807/library/panic_unwind/src/lib.rs"));
+	/* an allocator, whoever wrote it */
+	assert_true(is("<uslab::global::Uslab as core::alloc::global::GlobalAlloc>::realloc", "_R",
+		       "/src/rust/uslab/src/global.rs"));
+	assert_true(is("uslab::global::allocate", "_R", "/src/rust/uslab/src/global.rs"));
+	assert_true(is("__rustc::__rust_alloc", "_R", "/src/shop/src/main.rs"));
 }
 
 static void test_by_name(void **state)
@@ -50,6 +61,16 @@ static void test_by_name(void **state)
 	assert_true(is("<alloc::vec::Vec<u8> as core::clone::Clone>::clone",
 		       "_ZN1a17h0123456789abcdefE", ""));
 	assert_true(is("__rustc::__rust_alloc", "_RNvCs1_7___rustc12___rust_alloc", ""));
+	assert_true(is("__rdl_alloc", "__rdl_alloc", ""));
+	assert_true(is("<[shop::Item]>::to_vec", "_R", ""));
+	assert_true(is("<str as alloc::string::ToString>::to_string", "_R", ""));
+	assert_true(is("<&mut alloc::vec::Vec<u8> as std::io::Write>::write", "_R", ""));
+	assert_true(is("<T as alloc::slice::ConvertVec>::to_vec", "_R", ""));
+	assert_true(is("<&dyn core::ops::Fn<()> as core::ops::FnOnce<()>>::call_once", "_R", ""));
+	assert_true(is("<fn() -> u8 as core::ops::FnOnce<()>>::call_once", "_R", ""));
+	assert_false(is("<alloc::vec::Vec<u32> as shop::Persist>::save", "_R", ""));
+	assert_false(is("<shop::Item as core::clone::Clone>::clone", "_R", ""));
+	assert_false(is("<&shop::Item as core::fmt::Debug>::fmt", "_R", ""));
 	assert_false(is("<app::Order>::new", "_RNvMCs1_3appNtB2_5Order3new", ""));
 	/* names that C++ programs may have */
 	assert_false(is("core::Engine::load()", "_ZN4core6Engine4loadEv", ""));
