@@ -59,9 +59,17 @@ static bool is_type_of_rust(const char *type)
 {
 	size_t word;
 
-	while (*type == '&' || *type == '*' || begins_with(type, "mut ") ||
-	       begins_with(type, "const ") || begins_with(type, "dyn "))
-		type += *type == '&' || *type == '*' ? 1 : strcspn(type, " ") + 1;
+	for (;;) {
+		if (*type == '&' || *type == '*')
+			type++;
+		else if (*type == '\'' || begins_with(type, "mut ") ||
+			 begins_with(type, "const ") || begins_with(type, "dyn "))
+			type += strcspn(type, " ");
+		else if (*type == ' ')
+			type++;
+		else
+			break;
+	}
 	word = strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 	return begins_with_library(type) || !begins_with(type + word, "::");
 }

@@ -71,7 +71,12 @@ static void test_by_name(void **state)
 	assert_false(is("<alloc::vec::Vec<u32> as shop::Persist>::save", "_R", ""));
 	assert_false(is("<shop::Item as core::clone::Clone>::clone", "_R", ""));
 	assert_false(is("<&shop::Item as core::fmt::Debug>::fmt", "_R", ""));
+	assert_false(is("<&'a mut shop::Item as core::fmt::Debug>::fmt", "_R", ""));
 	assert_false(is("<app::Order>::new", "_RNvMCs1_3appNtB2_5Order3new", ""));
+	/* cut off */
+	assert_true(is("<'", "_R", ""));
+	assert_true(is("<", "_R", ""));
+	assert_true(is("<&mut ", "_R", ""));
 	/* names that C++ programs may have */
 	assert_false(is("core::Engine::load()", "_ZN4core6Engine4loadEv", ""));
 	assert_false(is("main", "main", ""));
