@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCOPES 128u /* functions and blocks around an address */
-#define NESTED 16u  /* namespaces one in another: files may be anybody's */
+#define NESTED 16u   /* namespaces one in another: files may be anybody's */
+#define BLOCKS 1024u /* functions and blocks, likewise */
 
 /* A header of ours that programs inline: what a person asks for is the line that calls it. */
 static bool is_our_inline(const char *file)
@@ -78,12 +78,13 @@ static struct resolve_place call_of(Dwarf_Die *unit, Dwarf_Die *inlined)
 	return place;
 }
 
-/* Functions and blocks around an address, outermost first. */
+/* The functions that are inlined around an address, outermost first. */
 struct scopes {
 	Dwarf_Addr address;
-	Dwarf_Die die[SCOPES];
+	Dwarf_Die die[RESOLVE_FRAMES]; /* of more the innermost ones */
 	unsigned int nr;
-	Dwarf_Off last; /* entry that was read */
+	unsigned int blocks; /* in which they lie */
+	Dwarf_Off last;	     /* entry that was visited */
 };
 
 /* What has code, or has such things inside. */
@@ -116,24 +117,38 @@ static bool may_have_functions(Dwarf_Die *die)
 	}
 }
 
+static void add_scope(struct scopes *scopes, Dwarf_Die *die)
+{
+	if (dwarf_tag(die) == DW_TAG_subprogram) { /* what is around it is another function */
+		scopes->nr = 0;
+	} else if (dwarf_tag(die) == DW_TAG_inlined_subroutine) {
+		if (scopes->nr == RESOLVE_FRAMES)
+			memmove(&scopes->die[0], &scopes->die[1],
+				--scopes->nr * sizeof(scopes->die[0]));
+		scopes->die[scopes->nr++] = *die;
+	}
+}
+
 /*
  * Adds what lies around the address below an entry. dwarf_getscopes() does not look into
  * namespaces, where compilers of Rust define their functions. nested: namespaces and the like since
- * the last scope. Each entry lies behind all those that were read before, unless the file lies: so
- * none is read twice. false: nothing was found.
+ * the last scope. Each entry lies behind all those that were visited before, unless the file lies:
+ * so none is visited twice. (libdw reads what lies below one again to find the next, if the
+ * compiler did not write where that is.) false: nothing was found.
  */
 static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes, unsigned int nested)
 {
 	Dwarf_Die die;
 
-	if (nested > NESTED || scopes->nr == SCOPES || dwarf_child(parent, &die) != 0)
+	if (nested > NESTED || scopes->blocks > BLOCKS || dwarf_child(parent, &die) != 0)
 		return false;
 	do {
 		if (dwarf_dieoffset(&die) <= scopes->last)
 			return false;
 		scopes->last = dwarf_dieoffset(&die);
 		if (is_scope(&die, scopes)) {
-			scopes->die[scopes->nr++] = die;
+			add_scope(scopes, &die);
+			scopes->blocks++;
 			find_scopes(&die, scopes, 0);
 			return true;
 		}
@@ -146,7 +161,7 @@ static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes, unsigned int n
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 			    struct resolve_place place[RESOLVE_FRAMES])
 {
-	struct scopes scopes = { .nr = 0, .last = 0 };
+	struct scopes scopes = { .nr = 0 };
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = find_unit(module, address, &bias);
 	unsigned int nr = 0;
@@ -160,10 +175,6 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 	for (unsigned int i = scopes.nr; i-- > 0 && nr + 1 < RESOLVE_FRAMES;) {
 		Dwarf_Die *scope = &scopes.die[i];
 
-		if (dwarf_tag(scope) == DW_TAG_subprogram)
-			break;
-		if (dwarf_tag(scope) != DW_TAG_inlined_subroutine)
-			continue;
 		place[nr].function = name_of(scope);
 		if (!is_our_inline(place[nr].file))
 			nr++;

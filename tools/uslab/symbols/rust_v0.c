@@ -129,7 +129,8 @@ static uint64_t read_62(struct reader *r)
 	while (!accept(r, '_')) {
 		int digit = digit_62(next(r));
 
-		if (digit < 0 || __builtin_mul_overflow(number, 62u, &number) ||
+		if (digit < 0 || ++r->steps > STEPS ||
+		    __builtin_mul_overflow(number, 62u, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)digit, &number)) {
 			fail(r);
 			return 0;
@@ -143,9 +144,9 @@ static uint64_t read_62(struct reader *r)
 /* A number behind that character, and 1 more; 0: the character does not come next. */
 static uint64_t read_optional_62(struct reader *r, char c)
 {
-	uint64_t number = accept(r, c) ? read_62(r) + 1 : 0;
+	uint64_t number = accept(r, c) ? read_62(r) : UINT64_MAX;
 
-	return r->failed ? 0 : number;
+	return r->failed ? 0 : number + 1;
 }
 
 struct identifier {
@@ -558,12 +559,12 @@ static void read_type(struct reader *r)
 	if (!enter(r))
 		return;
 	basic = basic_type(peek(r));
-	if (basic)
-		write_text(r, basic);
-	if (basic)
+	if (basic) {
 		r->at++;
-	else
+		write_text(r, basic);
+	} else {
 		read_type_of(r, next(r));
+	}
 	leave(r);
 }
 

@@ -44,6 +44,11 @@ static void test_by_file(void **state)
 		       "/cargo/registry/src/index.crates.io-6f17/hashbrown-0.14.3/src/raw/mod.rs"));
 	assert_true(
 		is("panic_unwind::cleanup", "_R", "/rustc/59807/library/panic_unwind/src/lib.rs"));
+	assert_true(is("<str>::to_lowercase", "_R", "library/alloc/src/str.rs"));
+	assert_true(is("panic_unwind::imp::panic", "_R", "library/panic_unwind/src/gcc.rs"));
+	assert_false(
+		is("app::main", "_R", "/cargo/registry/src/index.crates.io-6f17/serde-1.0/a.rs"));
+	assert_false(is("shop::Cart::add", "_Z", "/home/me/rustc-demo/vendor/shop/src/lib.rs"));
 	/* an allocator, whoever wrote it */
 	assert_true(is("<uslab::global::Uslab as core::alloc::global::GlobalAlloc>::realloc", "_R",
 		       "/src/rust/uslab/src/global.rs"));
@@ -77,7 +82,13 @@ static void test_by_name(void **state)
 	assert_true(is("<'", "_R", ""));
 	assert_true(is("<", "_R", ""));
 	assert_true(is("<&mut ", "_R", ""));
+	assert_true(
+		is("<shop::Iter as core::iter::Iterator>::fold::<u8>", "_RINvYNtC4shop4Iter", ""));
+	assert_false(is("<shop::Iter as core::iter::Iterator>::next", "_RNvXC4shopNtB2_4Iter", ""));
+	assert_false(is("<dyn for<'a> shop::Handler<'a>>::run", "_R", ""));
 	/* names that C++ programs may have */
+	assert_false(is("shop::Pool<shop::GlobalAlloc>::take()", "_ZN4shop4takeEv", "/src/pool.h"));
+	assert_false(is("page__rg_init", "page__rg_init", "/src/a.c"));
 	assert_false(is("core::Engine::load()", "_ZN4core6Engine4loadEv", ""));
 	assert_false(is("main", "main", ""));
 	assert_false(is("", "", ""));
