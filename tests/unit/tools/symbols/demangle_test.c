@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/symbols/demangle_test.c - names of C++ and Rust, whole and short, and some without end
+ * unit/tools/symbols/demangle_test.c - names of C++ and Rust, whole and short
  */
 #include <setjmp.h>
 #include <stdarg.h>
