@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NESTED 16u   /* namespaces one in another: files may be anybody's */
-#define BLOCKS 1024u /* functions and blocks, likewise */
+#define NESTED 32u /* namespaces and the like, one in another: files may be anybody's */
 
 /* A header of ours that programs inline: what a person asks for is the line that calls it. */
 static bool is_our_inline(const char *file)
@@ -83,8 +82,7 @@ struct scopes {
 	Dwarf_Addr address;
 	Dwarf_Die die[RESOLVE_FRAMES]; /* of more the innermost ones */
 	unsigned int nr;
-	unsigned int blocks; /* in which they lie */
-	Dwarf_Off last;	     /* entry that was visited */
+	Dwarf_Off last; /* entry that was visited */
 };
 
 /* What has code, or has such things inside. */
@@ -131,31 +129,35 @@ static void add_scope(struct scopes *scopes, Dwarf_Die *die)
 
 /*
  * Adds what lies around the address below an entry. dwarf_getscopes() does not look into
- * namespaces, where compilers of Rust define their functions. nested: namespaces and the like since
- * the last scope. Each entry lies behind all those that were visited before, unless the file lies:
+ * namespaces, where compilers of Rust define their functions. nested: namespaces and the like that
+ * the entry is in. Each entry lies behind all those that were visited before, unless the file lies:
  * so none is visited twice. (libdw reads what lies below one again to find the next, if the
  * compiler did not write where that is.) false: nothing was found.
  */
-static bool find_scopes(Dwarf_Die *parent, struct scopes *scopes, unsigned int nested)
+static bool find_scopes(const Dwarf_Die *parent, struct scopes *scopes, unsigned int nested)
 {
+	Dwarf_Die above = *parent;
+	bool found = false;
 	Dwarf_Die die;
 
-	if (nested > NESTED || scopes->blocks > BLOCKS || dwarf_child(parent, &die) != 0)
+	if (nested > NESTED || dwarf_child(&above, &die) != 0)
 		return false;
-	do {
-		if (dwarf_dieoffset(&die) <= scopes->last)
-			return false;
+	while (dwarf_dieoffset(&die) > scopes->last) {
 		scopes->last = dwarf_dieoffset(&die);
 		if (is_scope(&die, scopes)) {
 			add_scope(scopes, &die);
-			scopes->blocks++;
-			find_scopes(&die, scopes, 0);
-			return true;
+			found = true;
+			above = die;
+			if (dwarf_child(&above, &die) != 0)
+				break;
+			continue;
 		}
 		if (may_have_functions(&die) && find_scopes(&die, scopes, nested + 1))
 			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
-	return false;
+		if (dwarf_siblingof(&die, &die) != 0)
+			break;
+	}
+	return found;
 }
 
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
