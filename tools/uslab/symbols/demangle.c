@@ -9,7 +9,6 @@
  */
 #include "symbols/demangle.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * Why:        docs/adr/0084.
  * Flow:       called by resolve.c; calls demangle.c.
  *
- * Templates, generic and inline functions of such a library are compiled into programs, so the file
- * that the code is in does not tell.
+ * Templates, generic and inline functions of such a library are compiled into programs, so the
+ * executable or library that the code is in does not tell.
  */
 #include "symbols/resolve_library.h"
 

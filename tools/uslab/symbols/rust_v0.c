@@ -282,13 +282,14 @@ static void read_generic_arg(struct reader *r)
 }
 
 /* Up to an E; returns how many. */
-static unsigned int read_list(struct reader *r, void (*read_one)(struct reader *))
+static unsigned int read_list(struct reader *r, void (*read_one)(struct reader *),
+			      const char *between)
 {
 	unsigned int n = 0;
 
 	for (; !r->failed && !accept(r, 'E'); n++) {
 		if (n)
-			write_text(r, ", ");
+			write_text(r, between);
 		read_one(r);
 	}
 	return n;
@@ -353,7 +354,7 @@ static bool read_open_path(struct reader *r)
 	} else if (accept(r, 'I')) {
 		read_path(r, false);
 		write_text(r, "<");
-		read_list(r, read_generic_arg);
+		read_list(r, read_generic_arg, ", ");
 		open = true;
 	} else {
 		read_path(r, false);
@@ -383,7 +384,7 @@ static void read_path_of(struct reader *r, char kind, bool as_value)
 	case 'I':
 		read_path(r, as_value);
 		write_text(r, as_value ? "::<" : "<");
-		read_list(r, read_generic_arg);
+		read_list(r, read_generic_arg, ", ");
 		write_text(r, ">");
 		break;
 	case 'B':
@@ -435,7 +436,7 @@ static void read_function(struct reader *r)
 		write_text(r, "\" ");
 	}
 	write_text(r, "fn(");
-	read_list(r, read_type);
+	read_list(r, read_type, ", ");
 	write_text(r, ")");
 	if (accept(r, 'u'))
 		return;
@@ -462,11 +463,7 @@ static void read_dyn_trait(struct reader *r)
 
 static void read_dyn_traits(struct reader *r)
 {
-	for (unsigned int n = 0; !r->failed && !accept(r, 'E'); n++) {
-		if (n)
-			write_text(r, " + ");
-		read_dyn_trait(r);
-	}
+	read_list(r, read_dyn_trait, " + ");
 }
 
 static void read_bound(struct reader *r, void (*read_one)(struct reader *))
@@ -524,7 +521,7 @@ static void read_type_of(struct reader *r, char kind)
 		break;
 	case 'T':
 		write_text(r, "(");
-		write_text(r, read_list(r, read_type) == 1 ? ",)" : ")");
+		write_text(r, read_list(r, read_type, ", ") == 1 ? ",)" : ")");
 		break;
 	case 'R':
 	case 'Q':
@@ -601,10 +598,9 @@ static void write_char(struct reader *r, uint64_t c)
 /* What its type is, decides how it is written. */
 static void read_value(struct reader *r, char type)
 {
-	bool negative = strchr("abcdefghijklmnopqrstuvwxyz", type) && accept(r, 'n');
 	uint64_t number;
 
-	if (negative)
+	if (strchr("ailnsx", type) && accept(r, 'n'))
 		write_text(r, "-");
 	if (!read_hex(r, &number))
 		return;

@@ -75,6 +75,7 @@ static void test_constants(void **state)
 	check("_RINvC1a1fKln7b_Kl0_Kb0_Kb1_KpE", "a::f::<-123, 0, false, true, _>");
 	check("_RINvC1a1fKc76_Kc2202_Kc27_E", "a::f::<'v', '\\u{2202}', '\\u{27}'>");
 	check("_RINvC1a1fKo123456789abcdef01_E", "a::f::<0x123456789abcdef01>");
+	check("_RINvC1a1fKhn7b_E", NULL); /* u8 has no negative ones */
 	check("_RINvC1a1fKb2_E", NULL);
 	check("_RINvC1a1fKhg_E", NULL);
 	check("_RINvC1a1fKRe616263_E", NULL);
@@ -156,7 +157,7 @@ static const char *base_62(size_t number)
 	return text;
 }
 
-#define STEPS 34 /* of which each makes the text twice as long: 2^34 times two names of types */
+#define DOUBLINGS 34 /* of which each makes the text twice as long: 2^34 times two names of types */
 
 /* The arguments of a function: a pair of bytes, a pair of such pairs, a pair of these, ... */
 static void test_text_without_end(void **state)
@@ -165,7 +166,7 @@ static void test_text_without_end(void **state)
 	size_t before = strlen("INvC1a1b");
 
 	(void)state;
-	for (int i = 0; i < STEPS; i++) {
+	for (int i = 0; i < DOUBLINGS; i++) {
 		size_t at = strlen(name);
 
 		snprintf(name + at, sizeof(name) - at, "TB%s", base_62(before));
