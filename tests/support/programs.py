@@ -17,3 +17,12 @@ def compile_program(folder, name, source, *flags, compiler=CC, ending=".c"):
         stream.write(source)
     subprocess.run([compiler, "-O1", "-g", "-o", path, path + ending, *flags], check=True)
     return path
+
+
+def start_program(test, command, says=b"ready\n", **options):
+    """A program that runs until it or the test ends, and has said that. Returns the process."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, **options)
+    for cleanup in (process.stdout.close, process.wait, process.kill):
+        test.addCleanup(cleanup)
+    test.assertEqual(process.stdout.read(len(says)), says)
+    return process

@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InOwnFolder, environment  # noqa: E402
-from programs import compile_program  # noqa: E402
+from programs import compile_program, start_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -96,12 +96,8 @@ def uslab(*arguments):
 class Tools(InOwnFolder):
     def start(self, milliseconds):
         program = compile_program(self.folder, "server", SERVER, "-pthread")
-        process = subprocess.Popen([program, str(milliseconds)], stdout=subprocess.PIPE, env=environment(
-            LD_PRELOAD=os.path.join(LIB, "libuslab_malloc.so")))
-        for cleanup in (process.stdout.close, process.wait, process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(process.stdout.read(1), b".")
-        return process.pid
+        env = environment(LD_PRELOAD=os.path.join(LIB, "libuslab_malloc.so"))
+        return start_program(self, [program, str(milliseconds)], b".", env=env).pid
 
     def start_without_main(self):
         pid = self.start(0)

@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder  # noqa: E402
-from programs import compile_program  # noqa: E402
+from programs import compile_program, start_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 
@@ -86,13 +86,7 @@ class TrackBlocks(InFolder):
         cls.program = compile_program(cls.folder, "server", PROGRAM)
 
     def start(self, *arguments):
-        process = subprocess.Popen([BIN, "run", "--", self.program, *arguments],
-                                   stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process.pid
+        return start_program(self, [BIN, "run", "--", self.program, *arguments]).pid
 
     def track(self, pid, *arguments):
         result = uslab("track", "-p", pid, "--once", "--json", *arguments)

@@ -15,7 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InOwnFolder  # noqa: E402
-from programs import compile_program  # noqa: E402
+from programs import compile_program, start_program  # noqa: E402
 from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
@@ -251,10 +251,7 @@ int main(void)
         super().setUp()
         self.program = self.build("server", self.PROGRAM)
         library = os.path.join(self.folder, "libkeep.so")
-        self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)
-        for cleanup in (self.process.stdout.close, self.process.wait, self.process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(self.process.stdout.readline(), b"ready\n")
+        self.process = start_program(self, [BIN, "run", self.program])
         self.build_ids = {name: self.build_id(os.path.join(self.folder, name))
                           for name in ("server", "libkeep.so")}
         shutil.copy(shutil.which("true"), self.program + ".new")
@@ -404,11 +401,7 @@ int main(void)
         program = compile_program(self.folder, "keep", self.PROGRAM)
         path = os.path.join(os.fsencode(self.folder), name)
         os.rename(program, path)
-        process = subprocess.Popen([BIN, "run", path], stdout=subprocess.PIPE)
-        for cleanup in (process.stdout.close, process.wait, process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(process.stdout.read(1), b".")
-        return process.pid
+        return start_program(self, [BIN, "run", path], b".").pid
 
     @staticmethod
     def run_tool(*arguments, descriptors=None):
@@ -462,11 +455,7 @@ int main(void)
         library = os.path.join(os.fsencode(self.folder), b"libuslab_malloc\xff.so")
         shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), library)
         program = compile_program(self.folder, "keep", self.PROGRAM)
-        process = subprocess.Popen([program], stdout=subprocess.PIPE,
-                                   env={**os.environb, b"LD_PRELOAD": library})
-        for cleanup in (process.stdout.close, process.wait, process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(process.stdout.read(1), b".")
+        process = start_program(self, [program], b".", env={**os.environb, b"LD_PRELOAD": library})
         run = self.run_tool("info", "-p", process.pid, "--json")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(json.loads(run.stdout.decode())["object"], self.folder + "/libuslab_malloc?.so")
@@ -500,10 +489,7 @@ int main(void)
 
     def test_message(self):
         program = compile_program(self.folder, "own", self.PROGRAM)
-        process = subprocess.Popen([BIN, "run", program], stdout=subprocess.PIPE)
-        for cleanup in (process.stdout.close, process.wait, process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(process.stdout.read(1), b".")
+        process = start_program(self, [BIN, "run", program], b".")
         run = uslab("info", "-p", process.pid)
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertEqual(run.stderr, f"uslab info: process {process.pid} (own) has loaded uslab and not used it yet, or "

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder  # noqa: E402
+from programs import start_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 
@@ -73,12 +74,7 @@ class TrackRust(InFolder):
         with open(source, "w", encoding="utf-8") as stream:
             stream.write(PROGRAM)
         subprocess.run(["rustc", "-O", "--edition=2021", *flags, "-o", program, source], check=True)
-        process = subprocess.Popen([BIN, "run", "--", program], stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process.pid
+        return start_program(self, [BIN, "run", "--", program]).pid
 
     def track(self, pid, *arguments):
         run = subprocess.run([BIN, "track", "-p", str(pid), "--once", "-c", "malloc-80", "-i", "1",

@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder, InOwnFolder  # noqa: E402
-from programs import WITH_LIBRARY, compile_program  # noqa: E402
+from programs import WITH_LIBRARY, compile_program, start_program  # noqa: E402
 from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
@@ -507,11 +507,7 @@ class TrackOwnCache(InOwnFolder):
 
     def test_in_full(self):
         program = compile_program(self.folder, "own", OWN_CACHE, *WITH_LIBRARY)
-        process = subprocess.Popen([program], stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
+        process = start_program(self, [program])
         for arguments in (["--watch=1"], ["-c", "sessions", "--sample"]):
             result = uslab("track", "-p", process.pid, "--once", "-i1", "--json", *arguments)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -533,12 +529,7 @@ class TrackCxx(InOwnFolder):
     def start(self, *flags):
         program = compile_program(self.folder, "shop", PROGRAM_CXX, "-O2", "-g0", *flags, compiler=CXX,
                                   ending=".cc")
-        process = subprocess.Popen([BIN, "run", program], stdout=subprocess.PIPE)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
-        return process.pid, program
+        return start_program(self, [BIN, "run", program]).pid, program
 
     def track(self, pid, *arguments):
         result = uslab("track", "-p", pid, "-c", CACHE, "--once", "-i", 1, *arguments)
