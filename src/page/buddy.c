@@ -61,12 +61,6 @@ static inline unsigned long index_of(const struct page *page)
 	return (unsigned long)(page - page_map.pages);
 }
 
-/* More, or (modulo 2^64) fewer, free pages are resident; read without the lock, too. */
-static inline void add_dirty_locked(struct buddy_zone *zone, unsigned long nr_pages)
-{
-	store_relaxed(&zone->stats.nr_dirty, zone->stats.nr_dirty + nr_pages);
-}
-
 /* Puts a block on its list; nr_free and nr_dirty are the caller's. */
 static inline void put_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 			      unsigned long nr_dirty, bool tail)
@@ -84,8 +78,7 @@ static inline void put_locked(struct buddy_zone *zone, struct page *page, unsign
 	zone->orders |= 1u << order;
 }
 
-/* Takes a block off its list: type NONE; order and nr_pages keep what they say. */
-static inline void remove_locked(struct buddy_zone *zone, struct page *page)
+void zone_remove_block_locked(struct buddy_zone *zone, struct page *page)
 {
 	unsigned int order = page->order;
 	bool last = page->lru.next == page->lru.prev;
@@ -96,15 +89,6 @@ static inline void remove_locked(struct buddy_zone *zone, struct page *page)
 	    list_empty(&zone->free[order][BUDDY_CLEAN]) &&
 	    list_empty(&zone->free[order][BUDDY_BARE]))
 		zone->orders &= ~(1u << order);
-}
-
-/* The free block of exactly this order that starts at index, or NULL. */
-static inline struct page *free_block(unsigned long index, unsigned int order)
-{
-	struct page *page = page_at(index);
-
-	/* order is valid, and stays so under the lock, only on a BUDDY. */
-	return load_relaxed(&page->type) == PAGE_BUDDY && page->order == order ? page : NULL;
 }
 
 /* Cuts a block that is on no list down to an order; the upper halves go to the heads of lists. */
@@ -153,7 +137,7 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 		return NULL;
 	page = zone_find_locked(zone, order, lane, &kind);
 	from = page->order;
-	remove_locked(zone, page);
+	zone_remove_block_locked(zone, page);
 	split_locked(zone, page, order);
 	if (unlikely(kind == BUDDY_BARE))
 		set_halves_bare_locked(zone, page, from);
@@ -161,7 +145,7 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
 	zone->stats.nr_free -= 1ul << order;
-	add_dirty_locked(zone, -(unsigned long)page->nr_pages);
+	zone_add_dirty_locked(zone, -(unsigned long)page->nr_pages);
 	if (unlikely(!zone_admit_locked(zone, (1ul << order) - page->nr_pages))) {
 		zone_return_block_locked(zone, page, page->nr_pages, page->nr_pages);
 		return NULL;
@@ -177,7 +161,7 @@ static bool merge_likely(unsigned long index, unsigned int order)
 {
 	unsigned long parent = index & ~(1ul << order);
 
-	return order < LIKELY_BELOW && free_block(parent ^ (2ul << order), order + 1);
+	return order < LIKELY_BELOW && zone_free_block(parent ^ (2ul << order), order + 1);
 }
 
 /* The buddy of a block, if it is free. */
@@ -186,22 +170,26 @@ static inline struct page *free_buddy(unsigned long index, unsigned int order)
 	unsigned long buddy = index ^ (1ul << order);
 
 	/* The bit first: most often it spares a look at a descriptor. */
-	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? free_block(buddy, order) : NULL;
+	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? zone_free_block(buddy, order) : NULL;
 }
 
-/* Without a word to page/ranges.c, and held as before. stamp: when it became free. */
-static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
-			      unsigned long nr_dirty, uint32_t stamp)
+void zone_put_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,
+			   unsigned long nr_dirty, uint32_t stamp)
 {
-	unsigned long index = index_of(page);
+	struct page *page = page_at(index);
+
+	page->stamp = stamp;
+	put_locked(zone, page, order, nr_dirty, merge_likely(index, order));
+}
+
+void zone_merge_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,
+			     unsigned long nr_dirty, uint32_t stamp)
+{
 	unsigned long most_dirty = nr_dirty;
 	struct page *buddy;
 
-	set_free(index, order, true);
-	zone->stats.nr_free += 1ul << order;
-	add_dirty_locked(zone, nr_dirty);
 	while (order < BUDDY_MAX_ORDER && (buddy = free_buddy(index, order))) {
-		remove_locked(zone, buddy);
+		zone_remove_block_locked(zone, buddy);
 		/*
 		 * The merged block has the age of the part with most dirty pages, so that a page in
 		 * constant use does not keep its buddies from being purged.
@@ -214,9 +202,19 @@ static void free_block_locked(struct buddy_zone *zone, struct page *page, unsign
 		index &= ~(1ul << order);
 		order++;
 	}
-	page = page_at(index);
-	page->stamp = stamp;
-	put_locked(zone, page, order, nr_dirty, merge_likely(index, order));
+	zone_put_block_locked(zone, index, order, nr_dirty, stamp);
+}
+
+/* Without a word to page/ranges.c, and held as before. */
+static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+			      unsigned long nr_dirty, uint32_t stamp)
+{
+	unsigned long index = index_of(page);
+
+	set_free(index, order, true);
+	zone->stats.nr_free += 1ul << order;
+	zone_add_dirty_locked(zone, nr_dirty);
+	zone_merge_block_locked(zone, index, order, nr_dirty, stamp);
 }
 
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
@@ -224,21 +222,16 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 {
 	free_block_locked(zone, page, order, nr_dirty, zone->clock);
 	zone_hold_locked(zone, nr_dirty - (1ul << order));
-	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
-}
-
-/* Without a word to page/ranges.c. */
-static void take_block_locked(struct buddy_zone *zone, struct page *page)
-{
-	remove_locked(zone, page);
-	set_free(index_of(page), page->order, false);
-	zone->stats.nr_free -= 1ul << page->order;
-	add_dirty_locked(zone, -(unsigned long)page->nr_pages);
+	zone_note_freed_locked(page->node, index_of(page),
+			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
 {
-	take_block_locked(zone, page);
+	zone_remove_block_locked(zone, page);
+	set_free(index_of(page), page->order, false);
+	zone->stats.nr_free -= 1ul << page->order;
+	zone_add_dirty_locked(zone, -(unsigned long)page->nr_pages);
 	zone_note_taken_locked(page->node, index_of(page), 1ul << page->order);
 }
 
@@ -249,26 +242,8 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 
 	free_block_locked(zone, page, order, nr_dirty, page->stamp); /* the rest is as old */
 	zone_hold_locked(zone, nr_dirty - was_dirty);
-	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
-}
-
-/*
- * Frees nr_pages pages in the largest aligned blocks, ascending, without a word to page/ranges.c.
- * Their dirty bits are right.
- */
-static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsigned long nr_pages,
-			      struct zone_dirty d)
-{
-	while (nr_pages > 0) {
-		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
-
-		if (index)
-			order = MIN(order, (unsigned int)__builtin_ctzl(index));
-		free_block_locked(zone, page_at(index), order,
-				  zone_dirty_part(d, index, 1ul << order), zone->clock);
-		index += 1ul << order;
-		nr_pages -= 1ul << order;
-	}
+	zone_note_freed_locked(page->node, index_of(page),
+			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -455,8 +430,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-/* Unlocks after a free. Returns whether a purge is due. */
-static bool unlock_after_free(struct buddy_zone *zone)
+bool zone_unlock_after_free(struct buddy_zone *zone)
 {
 	bool purge = false;
 
@@ -504,7 +478,7 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
 	zone_free_locked(zone, page, order, dirty ? nr_pages : zone_count_dirty(index, nr_pages));
-	if (unlikely(unlock_after_free(zone)))
+	if (unlikely(zone_unlock_after_free(zone)))
 		zone_purge_slow(zone);
 }
 
@@ -528,129 +502,7 @@ bool zone_give_batch(unsigned int node, struct list_head *blocks)
 			zone_set_dirty(index_of(page), nr_pages, true);
 		zone_free_locked(zone, page, page->order, page->nr_pages);
 	}
-	return unlock_after_free(zone);
-}
-
-/* Their descriptors lead to no block any more. */
-static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
-{
-	unsigned long index = index_of(page);
-	struct buddy_zone *zone = &buddy_zones[page->node];
-	struct zone_dirty d = { nr_pages, nr_pages };
-
-	lock_acquire(&zone->lock);
-	zone_note_peak_locked(zone);
-	if (dirty)
-		zone_set_dirty(index, nr_pages, true);
-	else
-		d.nr = zone_count_dirty(index, nr_pages);
-	free_range_locked(zone, index, nr_pages, d);
-	zone_hold_locked(zone, d.nr - nr_pages); /* those nobody wrote to are held no more */
-	zone_note_freed_locked(page->node, index, nr_pages);
-	if (unlikely(unlock_after_free(zone)))
-		zone_purge_slow(zone);
-}
-
-void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
-{
-	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
-		return;
-	zone_retire(page, nr_pages);
-	free_pages(page, nr_pages, dirty);
-}
-
-void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
-{
-	if (nr_pages == 0)
-		return;
-	zone_retire_run(page, nr_pages);
-	free_pages(page, nr_pages, dirty);
-}
-
-void zone_give_run(struct page *page, unsigned long nr_pages)
-{
-	free_pages(page, nr_pages, true);
-}
-
-/* ---- claiming pages where they are ----------------------------------------------------------- */
-
-struct page *zone_find_free_locked(unsigned long index)
-{
-	struct page *page = page_at(index);
-	unsigned int order;
-
-	if (load_relaxed(&page->type) == PAGE_BUDDY)
-		return page;
-	for (order = 1; order <= BUDDY_MAX_ORDER; order++) {
-		page = free_block(ALIGN_DOWN(index, 1ul << order), order);
-
-		if (page)
-			return page;
-	}
-	return NULL;
-}
-
-static bool range_is_free_locked(unsigned int node, unsigned long index, unsigned long end)
-{
-	while (index < end) {
-		struct page *page;
-
-		/* The neighbouring chunk may be of another node, whose lock is not held. */
-		if (page_at(index)->node != node)
-			return false;
-		page = zone_find_free_locked(index);
-		if (!page)
-			return false;
-		index = index_of(page) + (1ul << page->order);
-	}
-	return true;
-}
-
-void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
-{
-	unsigned long i = index;
-
-	while (i < end) {
-		struct page *page = zone_find_free_locked(i);
-		unsigned long start = index_of(page);
-		unsigned long next = start + (1ul << page->order);
-		struct zone_dirty d = { page->nr_pages, next - start };
-
-		take_block_locked(zone, page);
-		if (start < i)
-			free_range_locked(zone, start, i - start, d);
-		if (next > end)
-			free_range_locked(zone, end, next - end, d);
-		i = next;
-	}
-	zone_note_taken_locked(page_at(index)->node, index, end - index);
-}
-
-bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
-{
-	unsigned long index = index_of(page);
-	unsigned long end = index + nr_pages;
-	struct buddy_zone *zone;
-	unsigned long dirty;
-	bool ok;
-
-	if (end > load_relaxed(&page_map.nr_pages))
-		return false;
-	zone = &buddy_zones[page->node];
-	lock_acquire(&zone->lock);
-	ok = range_is_free_locked(page->node, index, end);
-	dirty = ok ? zone_count_dirty(index, nr_pages) : 0;
-	ok = ok && zone_admit_locked(zone, nr_pages - dirty);
-	if (ok) {
-		if (zeroed)
-			*zeroed = dirty == 0 && zone_is_zero(index, nr_pages);
-		zone_claim_locked(zone, index, end);
-		zone->stats.nr_alloc++;
-	}
-	lock_release(&zone->lock);
-	if (ok && unlikely(os_memcheck_on))
-		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
-	return ok;
+	return zone_unlock_after_free(zone);
 }
 
 /* ---- start, counts, fork --------------------------------------------------------------------- */

@@ -35,9 +35,11 @@ struct look {
 
 /* ---- a range --------------------------------------------------------------------------------- */
 
-static void compare(struct look *l, unsigned long index, unsigned long range)
+/* d: of the whole range */
+static void compare(struct look *l, unsigned long index, struct zone_dirty d)
 {
-	unsigned long clean = l->want - zone_count_dirty(index, l->want);
+	unsigned long clean = l->want - zone_dirty_part(d, index, l->want);
+	unsigned long range = d.of;
 
 	if (l->range && (clean > l->clean || (clean == l->clean && range >= l->range)))
 		return;
@@ -74,17 +76,18 @@ static void look_at_range(struct look *l, const struct page *page)
 	unsigned long start = (unsigned long)(page - page_map.pages);
 	unsigned long last = start + MIN(range, LOOK_PAGES) - l->want;
 	unsigned long index = start;
+	struct zone_dirty d = { page->range_dirty, range };
 
 	/* it cannot be better */
 	if (l->range && range >= l->range && page->range_dirty <= l->want - l->clean)
 		return;
-	compare(l, start, range);
+	compare(l, start, d);
 	for (unsigned int i = 0; i < LOOK_STARTS && index < last && !is_resident(l); i++) {
 		index = next_dirty(next_dirty(index, last, false), last, true);
-		compare(l, index, range);
+		compare(l, index, d);
 	}
 	if (!is_resident(l))
-		compare(l, last, range);
+		compare(l, last, d);
 }
 
 /* ---- a zone ---------------------------------------------------------------------------------- */
@@ -147,10 +150,8 @@ cold void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 					  unsigned int order))
 {
 	while (nr_pages) {
-		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
+		unsigned int order = zone_order_at(index, index + nr_pages);
 
-		while (index & ((1ul << order) - 1))
-			order--;
 		probe(page_at(index), index, order);
 		index += 1ul << order;
 		nr_pages -= 1ul << order;

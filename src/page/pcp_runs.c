@@ -212,33 +212,35 @@ static inline void fill_slot(struct pcp_runs *p, uint32_t now, uint64_t word)
 
 /* ---- lengths --------------------------------------------------------------------------------- */
 
-/* It may miss what another thread notes just now. PCP_RUNS_LENGTHS: none. */
-static unsigned int find_asked(const struct pcp_runs *p, unsigned long entry)
+/* Of that length, once or more. It may miss what another thread notes just now. */
+static unsigned int find_asked(const struct pcp_runs *p, unsigned long nr_pages)
 {
 	unsigned int i = 0;
 
-	while (i < PCP_RUNS_LENGTHS && load_relaxed(&p->asked[i]) != entry)
+	while (i < PCP_RUNS_LENGTHS && (load_relaxed(&p->asked[i]) & ~ASKED_AGAIN) != nr_pages)
 		i++;
-	return i;
+	return i; /* PCP_RUNS_LENGTHS: none */
 }
 
 static bool was_asked_again(const struct pcp_runs *p, unsigned long nr_pages)
 {
-	return find_asked(p, nr_pages | ASKED_AGAIN) < PCP_RUNS_LENGTHS;
+	unsigned int at = find_asked(p, nr_pages);
+
+	return at < PCP_RUNS_LENGTHS && load_relaxed(&p->asked[at]) & ASKED_AGAIN;
 }
 
 static void note_asked(struct pcp_runs *p, unsigned long nr_pages)
 {
 	unsigned int at = find_asked(p, nr_pages);
+	unsigned int next;
 
 	if (at < PCP_RUNS_LENGTHS) {
 		store_relaxed(&p->asked[at], (uint16_t)(nr_pages | ASKED_AGAIN));
-	} else if (!was_asked_again(p, nr_pages)) {
-		unsigned int next = load_relaxed(&p->next);
-
-		store_relaxed(&p->asked[next], (uint16_t)nr_pages);
-		store_relaxed(&p->next, (next + 1) % PCP_RUNS_LENGTHS);
+		return;
 	}
+	next = load_relaxed(&p->next);
+	store_relaxed(&p->asked[next], (uint16_t)nr_pages);
+	store_relaxed(&p->next, (next + 1) % PCP_RUNS_LENGTHS);
 }
 
 /* Pages that a CPU may keep, beside those that may stay in the zone. */

@@ -24,6 +24,11 @@ static void let_others_in_locked(struct buddy_zone *zone, unsigned int i)
 	lock_acquire(&zone->lock);
 }
 
+static inline bool is_dirty(unsigned long index)
+{
+	return page_map.dirty[index / 64] >> index % 64 & 1;
+}
+
 /*
  * The part of a block from its first to its last dirty page, of that the last pages, most at most,
  * in whole pages of the system.
@@ -37,9 +42,9 @@ static void dirty_span(struct page *page, unsigned long most, char **start, size
 	size_t system_page = os_page_size();
 	uintptr_t from;
 
-	while (first < end && zone_count_dirty(first, 1) == 0)
+	while (first < end && !is_dirty(first))
 		first++;
-	while (last > first && zone_count_dirty(last - 1, 1) == 0)
+	while (last > first && !is_dirty(last - 1))
 		last--;
 	first = MAX(first, last - MIN(last, most));
 	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);

@@ -12,9 +12,9 @@
  *             kind RANGE_RESIDENT if one of its pages may be resident; no other is. Where a range
  *             begins and ends is what the free bits say. Checked by zone_check_ranges().
  * Locks:      zone.lock. A neighbouring chunk of another node is not looked into.
- * Flow:       called by buddy.c whenever pages became free or are so no longer, by fit.c, for dirty
- *             bits by buddy_try.c, low.c, purge_blocks.c and realtime.c, and by buddy_check.c;
- *             calls meta.c.
+ * Flow:       called by buddy.c and buddy_range.c whenever pages became free or are so no longer,
+ *             by fit.c, for bits by zone.h, low.c and purge_blocks.c, and by buddy_check.c; calls
+ *             meta.c.
  *
  * Shorter ranges are on no list, so a slab that comes or goes between others costs a look at some
  * words of bits.
@@ -42,39 +42,49 @@ bool zone_make_ranges(unsigned int node)
 	return ranges_of[node];
 }
 
-/* ---- dirty bits ------------------------------------------------------------------------------ */
+/* ---- bits ------------------------------------------------------------------------------------ */
+
+/* The bits of the first and of the last word that belong to pages from index on, or up to end. */
+static inline unsigned long mask_from(unsigned long index)
+{
+	return ~0ul << index % 64;
+}
+
+static inline unsigned long mask_to(unsigned long end)
+{
+	return ~0ul >> (64 - end % 64) % 64;
+}
 
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages)
 {
+	const unsigned long *word = &page_map.dirty[index / 64];
+	const unsigned long *last;
+	unsigned long mask = mask_from(index);
 	unsigned long count = 0;
 
-	while (nr_pages > 0) {
-		unsigned long n = MIN(64 - index % 64, nr_pages);
-		unsigned long mask = bits_mask(index % 64, n);
-		unsigned long word = page_map.dirty[index / 64] & mask;
-
+	if (!nr_pages)
+		return 0;
+	last = &page_map.dirty[(index + nr_pages - 1) / 64];
+	for (; word < last; word++, mask = ~0ul)
 		/* most often all or none are */
-		if (word)
-			count += likely(word == mask) ? n : bits_count(word);
-		index += n;
-		nr_pages -= n;
-	}
-	return count;
+		count += likely(*word + 1 < 2 && mask == ~0ul) ? *word & 64
+							       : bits_count(*word & mask);
+	return count + bits_count(*last & mask & mask_to(index + nr_pages));
 }
 
-void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
+void zone_set_bits(unsigned long *bits, unsigned long index, unsigned long nr_pages, bool on)
 {
-	while (nr_pages > 0) {
-		unsigned long n = MIN(64 - index % 64, nr_pages);
-		unsigned long mask = bits_mask(index % 64, n);
+	unsigned long *word = &bits[index / 64];
+	unsigned long mask = mask_from(index);
+	unsigned long *last;
 
-		if (dirty)
-			page_map.dirty[index / 64] |= mask;
-		else
-			page_map.dirty[index / 64] &= ~mask;
-		index += n;
-		nr_pages -= n;
-	}
+	if (!nr_pages)
+		return;
+	last = &bits[(index + nr_pages - 1) / 64];
+	for (; word < last; word++, mask = ~0ul)
+		*word = on ? *word | mask : *word & ~mask;
+	mask &= mask_to(index + nr_pages);
+	*last = on ? *last | mask : *last & ~mask;
 }
 
 /* ---- where a range begins and ends ----------------------------------------------------------- */
@@ -151,13 +161,15 @@ static inline unsigned long list_of(unsigned long nr_pages)
 	return MIN(nr_pages, RANGE_MOST) - 1;
 }
 
-/* Of a long range only the first pages are counted; it is taken for resident then. */
-static unsigned long dirty_of(unsigned long start, unsigned long nr_pages)
+/* Those of long ranges are not counted: they are taken for resident. */
+static inline uint32_t range_dirty(unsigned long nr_pages, unsigned long nr_dirty)
 {
-	return nr_pages > RANGE_MOST ? RANGE_MOST : zone_count_dirty(start, nr_pages);
+	return (uint32_t)(nr_pages > RANGE_MOST ? RANGE_MOST : nr_dirty);
 }
 
-static void add(struct ranges *r, unsigned long start, unsigned long nr_pages)
+/* nr_dirty: of its pages, if it is not a long one. */
+static void add(struct ranges *r, unsigned long start, unsigned long nr_pages,
+		unsigned long nr_dirty)
 {
 	struct page *page = page_at(start);
 	unsigned long list = list_of(nr_pages);
@@ -166,7 +178,7 @@ static void add(struct ranges *r, unsigned long start, unsigned long nr_pages)
 	if (nr_pages < RANGE_LEAST)
 		return;
 	page->range_pages = (uint32_t)nr_pages;
-	page->range_dirty = (uint32_t)dirty_of(start, nr_pages);
+	page->range_dirty = range_dirty(nr_pages, nr_dirty);
 	first = &r->first[kind_of(page)][list];
 	page->prev_range = 0;
 	page->next_range = *first;
@@ -197,16 +209,33 @@ static void drop(struct ranges *r, unsigned long start, unsigned long nr_pages)
 		r->has[kind][list / 64] &= ~(1ul << list % 64);
 }
 
+/* Of a range that is still on its list, if it is on one. */
+static unsigned long dirty_of_range(unsigned long start, unsigned long nr_pages)
+{
+	return nr_pages < RANGE_LEAST ? zone_count_dirty(start, nr_pages)
+				      : page_at(start)->range_dirty;
+}
+
 /* Pages index .. middle, which lie in one range now. */
 static void note_freed(struct ranges *r, unsigned int node, unsigned long index,
-		       unsigned long middle)
+		       unsigned long middle, unsigned long nr_dirty)
 {
 	unsigned long start = start_of(node, index);
 	unsigned long end = end_of(node, middle);
 
+	nr_dirty += dirty_of_range(start, index - start) + dirty_of_range(middle, end - middle);
 	drop(r, start, index - start);
 	drop(r, middle, end - middle);
-	add(r, start, end - start);
+	add(r, start, end - start, nr_dirty);
+}
+
+/* What is left of a range, d its dirty pages. */
+static void add_part(struct ranges *r, unsigned long start, unsigned long nr_pages,
+		     struct zone_dirty d)
+{
+	if (nr_pages >= RANGE_LEAST)
+		add(r, start, nr_pages,
+		    nr_pages > RANGE_MOST ? 0 : zone_dirty_part(d, start, nr_pages));
 }
 
 /* Pages index .. middle, which lay in one range. */
@@ -215,10 +244,11 @@ static void note_taken(struct ranges *r, unsigned int node, unsigned long index,
 {
 	unsigned long start = start_of(node, index);
 	unsigned long end = end_of(node, middle);
+	struct zone_dirty d = { page_at(start)->range_dirty, end - start };
 
 	drop(r, start, end - start);
-	add(r, start, index - start);
-	add(r, middle, end - middle);
+	add_part(r, start, index - start, d);
+	add_part(r, middle, end - middle, d);
 }
 
 static unsigned long next_edge(unsigned long index)
@@ -226,12 +256,17 @@ static unsigned long next_edge(unsigned long index)
 	return ALIGN_UP(index + 1, RANGE_CHUNKS << BUDDY_MAX_ORDER);
 }
 
-void zone_note_freed_locked(unsigned int node, unsigned long index, unsigned long nr_pages)
+void zone_note_freed_locked(unsigned int node, unsigned long index, struct zone_dirty d)
 {
-	unsigned long end = index + nr_pages;
+	unsigned long end = index + d.of;
 
-	for (; index < end; index = next_edge(index))
-		note_freed(ranges_of[node], node, index, MIN(end, next_edge(index)));
+	for (; index < end; index = next_edge(index)) {
+		unsigned long middle = MIN(end, next_edge(index));
+
+		note_freed(ranges_of[node], node, index, middle,
+			   middle - index == d.of ? d.nr
+						  : zone_dirty_part(d, index, middle - index));
+	}
 }
 
 void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned long nr_pages)
@@ -298,7 +333,7 @@ static bool check_range(unsigned long start, unsigned long end)
 	if (end - start < RANGE_LEAST)
 		return false;
 	CHECK(page->range_pages == end - start);
-	CHECK(page->range_dirty == dirty_of(start, end - start));
+	CHECK(page->range_dirty == range_dirty(end - start, zone_count_dirty(start, end - start)));
 	return true;
 }
 

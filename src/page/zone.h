@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/area.c, page/buddy.c, page/buddy_check.c, page/buddy_stats.c,
- * page/buddy_try.c, page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c, page/purge.c,
- * page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c, page/purge_tables.c,
- * page/ranges.c, page/realtime.c and page/refaults.c share about a zone; nobody else includes it
+ * page/zone.h - what page/area.c, page/buddy.c, page/buddy_check.c, page/buddy_range.c,
+ * page/buddy_stats.c, page/buddy_try.c, page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c,
+ * page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
+ * page/purge_tables.c, page/ranges.c, page/realtime.c and page/refaults.c share about a zone;
+ * nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
- * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of
- *             them, ranges.c knows which of them lie in a row, fit.c takes page runs out of these,
- *             purge.c decides which to purge, and when; refaults.c what that came to.
+ * Flow:       buddy.c moves blocks on and off the lists, buddy_range.c pages in a row, pcp.c takes
+ *             and gives back batches of blocks, ranges.c knows which of them lie in a row, fit.c
+ *             takes page runs out of these, purge.c decides which to purge, and when; refaults.c
+ *             what that came to.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -58,7 +60,18 @@ static inline unsigned long zone_dirty_part(struct zone_dirty d, unsigned long i
 		return d.nr ? nr_pages : 0;
 	return zone_count_dirty(index, nr_pages);
 }
-void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
+void zone_set_bits(unsigned long *bits, unsigned long index, unsigned long nr_pages, bool on);
+static inline void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
+{
+	zone_set_bits(page_map.dirty, index, nr_pages, dirty);
+}
+/* Of the largest aligned block that begins at page index and ends at end or before. */
+static inline unsigned int zone_order_at(unsigned long index, unsigned long end)
+{
+	unsigned int order = MIN(ilog2(end - index), (unsigned int)BUDDY_MAX_ORDER);
+
+	return index ? MIN(order, (unsigned int)__builtin_ctzl(index)) : order;
+}
 /* buddy.c: blocks off and onto the lists, with merging and counting */
 /*
  * A block from the lists, or NULL: there is none, or the limit (page/limit.h) forbids it. Its
@@ -83,9 +96,21 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 			      unsigned long was_dirty);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);
+/*
+ * The same without bits, counts and page/ranges.c, which the caller sees to: a block off its list,
+ * whose order and nr_pages keep what they say; onto it, with what it merges with, or as it is, if
+ * nothing beside it is free. stamp: when it became free.
+ */
+void zone_remove_block_locked(struct buddy_zone *zone, struct page *page);
+void zone_merge_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,
+			     unsigned long nr_dirty, uint32_t stamp);
+void zone_put_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,
+			   unsigned long nr_dirty, uint32_t stamp);
+/* Unlocks after a free. Returns whether a purge is due. */
+bool zone_unlock_after_free(struct buddy_zone *zone);
 /* A block of that order, if it was not merged since, goes to the list of bare ones. */
 void zone_set_bare_locked(struct buddy_zone *zone, struct page *page, unsigned int order);
-/* The free block that holds page index, or NULL. */
+/* buddy_range.c: the free block that holds page index, or NULL. */
 struct page *zone_find_free_locked(unsigned long index);
 /*
  * Takes the free pages index .. end out of their blocks; the rest of these stays free. The caller
@@ -120,15 +145,15 @@ void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 		       void (*probe)(const void *page, unsigned long index, unsigned int order));
 
 /*
- * ranges.c: pages that lie in one chunk or in several have become free, or are so no longer: their
- * bits, and the blocks that hold them and their neighbours, say so already.
+ * ranges.c: pages that lie in one chunk or in several have become free, dirty or not, or are so no
+ * longer: their bits, and the blocks that hold them and their neighbours, say so already.
  */
 #define RANGE_LEAST 9ul /* pages */
 #define RANGE_MOST 1024ul
 enum { RANGE_RESIDENT, RANGE_CLEAN, RANGE_KINDS };
 /* Before anything else of a node's; those of the first one always are. false: no memory. */
 bool zone_make_ranges(unsigned int node);
-void zone_note_freed_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
+void zone_note_freed_locked(unsigned int node, unsigned long index, struct zone_dirty d);
 void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
 /*
  * The first page of the newest of the shortest ranges of nr_pages (RANGE_LEAST or more) or more
@@ -371,6 +396,21 @@ static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long
 	zone->refaults = MIN(zone->refaults + again, 2 * zone->stats.nr_peak);
 	zone->slow_purged -= slow;
 	zone->slow_refaults = MIN(zone->slow_refaults + slow, zone->stats.nr_peak);
+}
+
+/* The free block of exactly this order that starts at index, or NULL. */
+static inline struct page *zone_free_block(unsigned long index, unsigned int order)
+{
+	struct page *page = page_at(index);
+
+	/* order is valid, and stays so under the lock, only on a BUDDY. */
+	return load_relaxed(&page->type) == PAGE_BUDDY && page->order == order ? page : NULL;
+}
+
+/* More, or (modulo 2^64) fewer, free pages are resident; read without the lock, too. */
+static inline void zone_add_dirty_locked(struct buddy_zone *zone, unsigned long nr_pages)
+{
+	store_relaxed(&zone->stats.nr_dirty, zone->stats.nr_dirty + nr_pages);
 }
 
 /* More, or (modulo 2^64) fewer, pages are in use or dirty. */

@@ -6,8 +6,9 @@
  * Invariants: without such a tool nothing here is called but os_memcheck_init().
  * Locks:      none.
  * Flow:       called by cache/instrument/instrument.c, cache/instrument/instrument.h,
- *             engine/, page/buddy.c, page/fit.c and page/realtime.c; calls requests of
- *             <valgrind/memcheck.h>, and functions of the sanitizer, if the process has them.
+ *             engine/, page/buddy.c, page/buddy_range.c, page/fit.c and page/realtime.c; calls
+ *             requests of <valgrind/memcheck.h>, and functions of the sanitizer, if the process has
+ *             them.
  *
  * A library that is itself instrumented by AddressSanitizer looks into its own free objects, so it
  * leaves that part out. Built without valgrind's headers it does not see valgrind.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/buddy_test.c - the kernel's placement (spec 0.3), merging, claims, nodes, fork
+ * unit/page/buddy_test.c - the kernel's placement (spec 0.3), merging, nodes, fork
  *
  * Expected page numbers are written out from the rules, for an arena that starts empty.
  */
@@ -201,66 +201,7 @@ IN_CHILD(zeroed_is_said_exactly)
 	buddy_check();
 }
 
-IN_CHILD(any_number_of_pages_can_be_freed)
-{
-	struct buddy_stats stats;
-
-	fresh_arena();
-	CHILD_CHECK(take(10) == 0 && take(10) == 1024);
-	buddy_free_range(page_at(3), 1, true);
-	buddy_free_range(page_at(5), 1400, true);
-	buddy_check();
-	buddy_stats(0, &stats);
-	CHILD_CHECK(stats.nr_free == 1401 && stats.nr_dirty == 1401);
-	CHILD_CHECK(page_at(512)->order == 9 && page_at(512)->type == PAGE_BUDDY);
-	buddy_free_range(page_at(0), 0, true);
-	buddy_free_range(page_at(0), 3, false);
-	buddy_free_range(page_at(4), 1, false);
-	buddy_free_range(page_at(1405), 2048 - 1405, false);
-	buddy_check();
-	buddy_stats(0, &stats);
-	CHILD_CHECK(stats.nr_free == 2048 && stats.nr_dirty == 1401);
-	CHILD_CHECK(page_at(0)->order == 10 && page_at(1024)->order == 10);
-}
-
-IN_CHILD(free_pages_can_be_claimed_where_they_are)
-{
-	struct buddy_stats stats;
-	bool zeroed = false;
-
-	fresh_arena();
-	CHILD_CHECK(take(0) == 0);
-	/* From inside a block to inside another; what is around them stays free. */
-	CHILD_CHECK(buddy_claim_range(page_at(3), 100, &zeroed) && zeroed);
-	buddy_check();
-	CHILD_CHECK(!buddy_claim_range(page_at(102), 1, NULL));
-	CHILD_CHECK(!buddy_claim_range(page_at(2), 2, NULL));
-	CHILD_CHECK(!buddy_claim_range(page_at(0), 1, NULL));
-	CHILD_CHECK(!buddy_claim_range(page_at(1023), 2, NULL)); /* beyond the arena */
-	buddy_stats(0, &stats);
-	CHILD_CHECK(stats.nr_free == CHUNK - 101);
-	give(50, 0);
-	CHILD_CHECK(buddy_claim_range(page_at(50), 1, &zeroed) && !zeroed);
-	CHILD_CHECK(buddy_claim_range(page_at(1), 2, &zeroed) && zeroed);
-	CHILD_CHECK(buddy_claim_range(page_at(103), 1024 - 103, &zeroed) && zeroed);
-	buddy_stats(0, &stats);
-	CHILD_CHECK(stats.nr_free == 0 && stats.nr_dirty == 0);
-	buddy_check();
-}
-
 /* ---- nodes, exhaustion ----------------------------------------------------------------------- */
-
-/* An arena of 32 MiB, without lowering a limit that a sanitizer would suffer from as well. */
-static void two_small_nodes(void)
-{
-	os_cpu_init();
-	CHILD_CHECK(os_topology_set(4, 2) == 0);
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	page_map.limit = 8 * CHUNK;
-	buddy_init(1);
-	buddy_init(2); /* a made-up topology comes after the library's start */
-	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
-}
 
 IN_CHILD(nodes_have_pages_of_their_own)
 {
@@ -287,21 +228,6 @@ IN_CHILD(nodes_have_pages_of_their_own)
 	CHILD_CHECK(buddy_alloc(0, 10, false, NULL) == on_1);
 	CHILD_CHECK(!buddy_alloc(2, 0, false, NULL)); /* no such node */
 	CHILD_CHECK(!buddy_alloc(0, 11, false, NULL));
-	buddy_check();
-}
-
-IN_CHILD(a_claim_does_not_cross_into_another_node)
-{
-	struct page *first;
-
-	two_small_nodes();
-	first = buddy_alloc(0, 10, true, NULL);
-	CHILD_CHECK(buddy_alloc(1, 10, true, NULL) == first + CHUNK);
-	buddy_free(first, 10, true);
-	buddy_free(first + CHUNK, 10, true);
-	CHILD_CHECK(!buddy_claim_range(first + CHUNK - 1, 2, NULL));
-	CHILD_CHECK(buddy_claim_range(first + CHUNK - 1, 1, NULL));
-	CHILD_CHECK(buddy_claim_range(first + CHUNK, 1, NULL));
 	buddy_check();
 }
 
@@ -382,10 +308,7 @@ int main(void)
 		cmocka_unit_test(resident_blocks_come_before_purged_ones),
 		cmocka_unit_test(everything_freed_is_one_block_again),
 		cmocka_unit_test(zeroed_is_said_exactly),
-		cmocka_unit_test(any_number_of_pages_can_be_freed),
-		cmocka_unit_test(free_pages_can_be_claimed_where_they_are),
 		cmocka_unit_test(nodes_have_pages_of_their_own),
-		cmocka_unit_test(a_claim_does_not_cross_into_another_node),
 		cmocka_unit_test(threads_get_different_blocks),
 		cmocka_unit_test(used_pages_beside_threads),
 		cmocka_unit_test(a_fork_finds_the_zone_whole),

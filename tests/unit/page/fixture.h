@@ -76,6 +76,18 @@ static inline void fresh_arena(void)
 	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
 }
 
+/* An arena of 32 MiB, without lowering a limit that a sanitizer would suffer from as well. */
+static inline void two_small_nodes(void)
+{
+	os_cpu_init();
+	CHILD_CHECK(os_topology_set(4, 2) == 0);
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	page_map.limit = 8 * CHUNK;
+	buddy_init(1);
+	buddy_init(2); /* a made-up topology comes after the library's start */
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+}
+
 /* Page of the arena, or -1, for tables of expected placements. */
 static inline long take(unsigned int order)
 {
