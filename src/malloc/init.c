@@ -9,7 +9,7 @@
  *             each size to its class. Until its cache is made, the words of a class are stopped and
  *             no page is of it. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once; cache_lock, when a cache is made.
- * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
+ * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls ready.c, cache/init.c,
  *             cache/create.c, inspect/root.c.
  *
  * With glibc the first request comes before any constructor of a program has run, often from the
@@ -238,8 +238,11 @@ __attribute__((constructor)) static void start_at_load(void)
 {
 	bool wanted = malloc_ready() || cache_has_settings() || !LIBC_ALLOCATES_THREADS;
 
-	if (wanted && malloc_usable())
-		cache_start_threads();
+	if (!wanted || !malloc_usable())
+		return;
+	cache_start_threads();
+	if (realtime_is_on())
+		malloc_make_ready();
 }
 
 void malloc_check(void)

@@ -83,6 +83,14 @@ void malloc_rearm_if_closed(void);
 /* Asserts that each cache of a class has the right numbers. */
 void malloc_check(void);
 
+/* ---- ready.c ---- */
+
+/*
+ * For realtime: the arrays of all CPUs that this thread may run on have some objects of each class,
+ * while there is room for that. Context: before main(), no other threads.
+ */
+cold void malloc_make_ready(void);
+
 /* ---- early.c: a few requests from before malloc_init() can work; never freed ---- */
 void *early_alloc(size_t size, size_t align);
 /* Size of an early block; 0 when p is none. */

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: no stack frame in any function here (tests/tools/hitpath_test.py).
  * Locks:      none.
- * Flow:       called by the program and direct.c; calls slow.c.
+ * Flow:       called by the program, direct.c and ready.c; calls slow.c.
  *
  * Safe in a signal handler: a miss takes locks, but not one that its own
  * thread holds (page/nested.h).
