@@ -7,6 +7,7 @@ ctest: timeout=900
 Bytes are checked against the independent reading of replay_test.py; what cannot be known in advance
 (times, bytes of slabs) against what must hold for every allocator.
 """
+import glob
 import json
 import math
 import os
@@ -50,6 +51,23 @@ def compare(*arguments):
     if done.returncode or done.stderr:
         raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr.decode()}")
     return json.loads(done.stdout)
+
+
+def on_one_cpu():
+    """For the command: there its workers run one after the other."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def children_of(pid):
+    """Of all of its threads."""
+    pids = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path, encoding="ascii") as stream:
+                pids += [int(word) for word in stream.read().split()]
+        except OSError:
+            pass  # the thread has ended
+    return pids
 
 
 def ratio(a, b):
@@ -252,6 +270,16 @@ class Options(InOwnFolder):
         self.assertGreater(min(counts["slob"]), 30)
         self.assertGreater(min(counts["slub+array"]), 8)
         self.assertLess(counts["slub+array"][1], counts["slob"][1])
+
+    def test_bytes_do_not_depend_on_the_cpus(self):
+        """Workers side by side, each on a CPU, and one after the other."""
+        arguments = ("-j", "-r1", "-n500", "--no-instructions", TRACES[0])
+        here, alone = (json.loads(run(*arguments, **more).stdout)["traces"][0]["engines"]
+                       for more in ({}, {"preexec_fn": on_one_cpu}))
+        self.assertEqual(list(here), NAMES)
+        for what in ("slab_bytes", "queue_bytes", "page_allocations"):
+            self.assertEqual({name: engine[what] for name, engine in here.items()},
+                             {name: engine[what] for name, engine in alone.items()}, what)
 
     def test_some_engines_and_standard_input(self):
         done = run("-j", "-r1", "-e", "slub+array", "--no-instructions", "-", input=bytes_of(data("vector1.txt")))
@@ -488,16 +516,14 @@ class Options(InOwnFolder):
             "with debug flags?); theirs are as small as can be\n"))
 
     def kill_worker(self, *arguments):
-        """Runs the command and kills the first worker that it has. (status, stdout, stderr)."""
+        """Runs the command on one CPU and kills the first worker that it has. (status, stdout, stderr)."""
         with subprocess.Popen([BINARY, "compare", *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=environment()) as process:
-            children = f"/proc/{process.pid}/task/{process.pid}/children"
+                              stderr=subprocess.PIPE, env=environment(), preexec_fn=on_one_cpu) as process:
             deadline = time.monotonic() + 300
             while process.poll() is None and time.monotonic() < deadline:
-                with open(children, encoding="ascii") as stream:
-                    pids = stream.read().split()
+                pids = children_of(process.pid)
                 if pids:
-                    os.kill(int(pids[0]), signal.SIGKILL)
+                    os.kill(pids[0], signal.SIGKILL)
                     break
             output = process.communicate(timeout=300)
             return process.returncode, output[0].decode(), output[1].decode()

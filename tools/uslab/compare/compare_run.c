@@ -3,17 +3,20 @@
  * uslab/compare/compare_run.c - measures all contestants on one trace
  *
  * Data:       compare_kinds[]: the contestants; constant.
+ * Locks:      team.lock: messages, progress, and which contestant is next.
  * Flow:       called by cmd_compare.c; calls compare_job.c for each process, compare_count.c once
  *             to ask how instructions can be counted, compare_trace.c, compare_stats.c and
  *             replay/replay_hist.c. In: struct compared_trace; out: its outcomes[].
  *
- * First bytes and instructions, which do not depend on the load of the machine; then the timed
- * rounds. Every round starts every contestant once, each in a process of its own, and the next
- * round starts with another one: what drifts (temperature, other load) hits all alike.
+ * First bytes and instructions, which do not depend on the load of the machine: on all CPUs, one
+ * contestant on each. Then the timed rounds, one process at a time. Every round starts every
+ * contestant once, each in a process of its own, and the next round starts with another one: what
+ * drifts (temperature, other load) hits all alike.
  */
 #define _GNU_SOURCE
 #include "compare/compare.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,17 +89,124 @@ static void take_counts(struct outcome *o, const struct job_count *count)
 	}
 }
 
-static int run_memory(struct run *r, unsigned int kind)
+/* The members of a team take one contestant after the other, until there is none or one fails. */
+struct team {
+	struct run *run;
+	pthread_mutex_t lock;
+	unsigned int next; /* contestant */
+	int status;	   /* EXIT_OK, or why all end */
+};
+
+struct member {
+	struct team *team;
+	int cpu;
+	pthread_t thread;
+};
+
+/* The next contestant, of which progress is shown; COMPARE_NR: none. */
+static unsigned int next_kind(struct team *team)
+{
+	struct compare *c = team->run->c;
+	unsigned int kind;
+
+	pthread_mutex_lock(&team->lock);
+	while (team->next < COMPARE_NR && !compare_takes_part(c, team->next))
+		team->next++;
+	kind = team->status ? COMPARE_NR : team->next;
+	if (kind < COMPARE_NR) {
+		team->next++;
+		progress_show(&c->progress, "%s: bytes: %s", team->run->t->load.path,
+			      compare_kinds[kind].name);
+	}
+	pthread_mutex_unlock(&team->lock);
+	return kind;
+}
+
+static void run_memory(struct team *team, struct run *r, unsigned int kind)
 {
 	struct outcome *o = &r->t->outcomes[kind];
 
-	progress_show(&r->c->progress, "%s: bytes: %s", r->t->load.path, compare_kinds[kind].name);
 	o->ok = run_job(r, kind, JOB_MEMORY, r->counter);
-	if (!o->ok)
-		return give_up(r, kind);
-	o->memory = r->job->memory;
-	take_counts(o, &r->job->count);
-	return EXIT_OK;
+	if (o->ok) {
+		o->memory = r->job->memory;
+		take_counts(o, &r->job->count);
+		return;
+	}
+	pthread_mutex_lock(&team->lock);
+	team->status = give_up(r, kind);
+	pthread_mutex_unlock(&team->lock);
+}
+
+static void set_job(struct run *r, int cpu)
+{
+	r->job->touch = r->c->options.touch;
+	r->job->copies = r->t->copies;
+	r->job->cpu = cpu;
+	compare_set_points(r->job, &r->t->shared);
+}
+
+/* On a CPU, where the worker that it steps runs, too: each step goes from one to the other. */
+static void *run_memories(void *arg)
+{
+	struct member *m = arg;
+	struct run own = *m->team->run;
+	unsigned int kind;
+	cpu_set_t only;
+
+	own.job = job_create(&own.job_fd);
+	if (!own.job)
+		return NULL; /* the others do it */
+	CPU_ZERO(&only);
+	CPU_SET((size_t)m->cpu, &only);
+	pthread_setaffinity_np(pthread_self(), sizeof(only), &only);
+	set_job(&own, m->cpu);
+	while ((kind = next_kind(m->team)) < COMPARE_NR)
+		run_memory(m->team, &own, kind);
+	job_destroy(own.job, own.job_fd);
+	return NULL;
+}
+
+static unsigned int count_contestants(const struct compare *c)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++)
+		nr += compare_takes_part(c, kind);
+	return nr;
+}
+
+/* One member for each CPU, as far as there are contestants for them. Returns how many. */
+static unsigned int start_team(struct team *team, struct member *members)
+{
+	unsigned int most = count_contestants(team->run->c);
+	unsigned int nr = 0;
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed)) { /* there are more than fit */
+		CPU_ZERO(&allowed);
+		CPU_SET((size_t)sched_getcpu() % CPU_SETSIZE, &allowed);
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE && nr < most; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		members[nr] = (struct member){ .team = team, .cpu = cpu };
+		if (!pthread_create(&members[nr].thread, NULL, run_memories, &members[nr]))
+			nr++;
+	}
+	return nr;
+}
+
+static int run_all_memories(struct run *r)
+{
+	struct team team = { .run = r, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct member members[COMPARE_NR];
+	unsigned int nr = start_team(&team, members);
+
+	for (unsigned int i = 0; i < nr; i++)
+		pthread_join(members[i].thread, NULL);
+	if (team.status || team.next >= COMPARE_NR)
+		return team.status;
+	return util_fail(COMPARE_COMMAND, "no threads for the workers, or no memory");
 }
 
 /* ---- time ---- */
@@ -158,19 +268,11 @@ static int run_rounds(struct run *r, struct round_times (*rounds)[COMPARE_MAX_RO
 
 static int run_all(struct run *r, struct round_times (*rounds)[COMPARE_MAX_ROUNDS])
 {
-	r->job->touch = r->c->options.touch;
-	r->job->copies = r->t->copies;
-	r->job->cpu = sched_getcpu();
-	compare_set_points(r->job, &r->t->shared);
-	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
-		int status;
+	int status = run_all_memories(r);
 
-		if (!compare_takes_part(r->c, kind))
-			continue;
-		status = run_memory(r, kind);
-		if (status)
-			return status;
-	}
+	if (status)
+		return status;
+	set_job(r, sched_getcpu());
 	return run_rounds(r, rounds);
 }
 
