@@ -223,6 +223,8 @@ static void note_freed(struct ranges *r, unsigned int node, unsigned long index,
 	unsigned long start = start_of(node, index);
 	unsigned long end = end_of(node, middle);
 
+	if (end - start < RANGE_LEAST)
+		return;
 	nr_dirty += dirty_of_range(start, index - start) + dirty_of_range(middle, end - middle);
 	drop(r, start, index - start);
 	drop(r, middle, end - middle);
@@ -244,9 +246,12 @@ static void note_taken(struct ranges *r, unsigned int node, unsigned long index,
 {
 	unsigned long start = start_of(node, index);
 	unsigned long end = end_of(node, middle);
-	struct zone_dirty d = { page_at(start)->range_dirty, end - start };
+	struct zone_dirty d = { 0, end - start };
 
-	drop(r, start, end - start);
+	if (d.of < RANGE_LEAST)
+		return;
+	d.nr = page_at(start)->range_dirty;
+	drop(r, start, d.of);
 	add_part(r, start, index - start, d);
 	add_part(r, middle, end - middle, d);
 }
