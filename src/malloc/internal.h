@@ -86,8 +86,8 @@ void malloc_check(void);
 /* ---- ready.c ---- */
 
 /*
- * For realtime: the arrays of all CPUs that this thread may run on have some objects of each class,
- * while there is room for that. Context: before main(), no other threads.
+ * For realtime: the arrays of the running CPU have some objects of each class, while there is room
+ * for that. errno stays as it is. Context: before main().
  */
 cold void malloc_make_ready(void);
 

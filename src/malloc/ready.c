@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/ready.c - realtime: the arrays of CPUs have objects before the program begins
+ * malloc/ready.c - realtime: the arrays of a CPU have objects before the program begins
  *
  * Why:        docs/adr/0085.
  * Data:       none.
- * Invariants: no memory is asked of the system, and of what is ready READY_SHARE of it is taken at
- *             most, in equal parts for all CPUs.
+ * Invariants: of what its node has ready about one part in READY_PARTS is taken at most, and no
+ *             memory is asked of the system.
  * Locks:      those of the calls.
- * Flow:       called by init.c; calls malloc.c, os/cpu/rseq.c, page/buddy_stats.c.
+ * Flow:       called by init.c; calls malloc.c, page/buddy_stats.c.
  *
  * The first miss of a class on a CPU makes its array and a slab, cuts that out of a block of 4 MiB,
- * and waits for each line of all this, since nobody has touched them: three to ten times what such
- * a miss takes later, and in many programs the longest call of all.
+ * and waits for each line of all this, since nobody has touched them: in many programs that is the
+ * longest call of all.
+ *
+ * It is done on the CPU where the program starts, and no other: to move there and back would wait
+ * for what these run, disturb it, leave the thread with an affinity that no cpuset widens again,
+ * and take a system call that filters forbid.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "malloc/internal.h"
-#include "os/cpu/cpu.h"
-#include "os/cpu/rseq.h"
 #include "page/buddy.h"
 #include "page/realtime.h"
 
-#define READY_SHARE 8u	  /* an eighth */
+#define READY_PARTS 8u
 #define READY_OBJECTS 18u /* of small ones: an array has 8 */
 #define READY_SMALL 1024u /* bytes; of larger ones an array is enough */
 
@@ -37,20 +40,23 @@ static void use(size_t size)
 		free(p[i]);
 }
 
-/* From the smallest class on: small objects need least, and are used most. */
-static void fill_arrays(void *budget)
+/* What is to fail by failslab are the program's calls. */
+static bool may_fail(unsigned int class)
 {
-	unsigned long most = buddy_used() + *(const unsigned long *)budget;
+	const struct cache *c = cache_of(malloc_made[class]);
 
-	for (unsigned int class = 1; class <= MALLOC_CLASSES && buddy_used() < most; class += 1)
-		use(malloc_class_size(class));
+	return !c || load_relaxed(&c->watch) & WATCH_FAULTS;
 }
 
+/* From the smallest class on: small objects need least, and are used most. */
 cold void malloc_make_ready(void)
 {
 	unsigned long pages = realtime_counters.bytes >> PAGE_SHIFT;
-	unsigned long budget = pages / READY_SHARE / os_topology.nr_cpus;
+	unsigned long most = buddy_used() + pages / buddy_nr_nodes / READY_PARTS;
+	int error = errno;
 
-	if (os_run_on_each_cpu(fill_arrays, &budget)) /* a filter forbids it */
-		fill_arrays(&budget);
+	for (unsigned int class = 1; class <= MALLOC_CLASSES && buddy_used() < most; class += 1)
+		if (!may_fail(class))
+			use(malloc_class_size(class));
+	errno = error;
 }

@@ -10,7 +10,9 @@
  *             several, but none goes beyond a multiple of RANGE_CHUNKS chunks. Each of RANGE_LEAST
  *             pages or more is on the list of its length (the last list: that long or longer), of
  *             kind RANGE_RESIDENT if one of its pages may be resident; no other is. Where a range
- *             begins and ends is what the free bits say. Checked by zone_check_ranges().
+ *             begins and ends is what the free bits say. range_dirty is carried on where ranges
+ *             merge and split, so dirty bits of pages in ranges do not change. Checked by
+ *             zone_check_ranges().
  * Locks:      zone.lock. A neighbouring chunk of another node is not looked into.
  * Flow:       called by buddy.c and buddy_range.c whenever pages became free or are so no longer,
  *             by fit.c, for bits by zone.h, low.c and purge_blocks.c, and by buddy_check.c; calls

@@ -46,7 +46,10 @@ extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
 extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.refaults */
 
-/* ranges.c: dirty bits of pages */
+/*
+ * ranges.c: dirty bits of pages. Those of free pages on lists do not change: blocks and ranges have
+ * counted them.
+ */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
 struct zone_dirty {
 	unsigned long nr; /* of */
@@ -99,7 +102,7 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 /*
  * The same without bits, counts and page/ranges.c, which the caller sees to: a block off its list,
  * whose order and nr_pages keep what they say; onto it, with what it merges with, or as it is, if
- * nothing beside it is free. stamp: when it became free.
+ * its buddy is not free. stamp: when it became free.
  */
 void zone_remove_block_locked(struct buddy_zone *zone, struct page *page);
 void zone_merge_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,

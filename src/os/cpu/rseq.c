@@ -2,7 +2,7 @@
 /*
  * os/cpu/rseq.c - is there a registration, and a fence for sequences on another CPU
  *
- * Why:        docs/adr/0005, docs/adr/0085.
+ * Why:        docs/adr/0005.
  * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init(). An area for each thread that
  *             says that it is not registered.
  * Invariants: this file only reads the rseq area; the kernel and libc own it.
@@ -135,58 +135,25 @@ int os_rseq_fence(unsigned int cpu)
 	return ret;
 }
 
-static long read_affinity(struct os_cpumask *mask)
-{
-	return os_syscall(SYS_sched_getaffinity, 0, sizeof(*mask), mask);
-}
-
-static int move_to(unsigned int cpu)
-{
-	struct os_cpumask only = { { 0 } };
-
-	only.word[cpu / OS_WORD_BITS] = 1ul << cpu % OS_WORD_BITS;
-	return (int)os_syscall(SYS_sched_setaffinity, 0, sizeof(only), &only);
-}
-
-/* Fails only if all of the old CPUs have gone; the kernel then picks others itself. */
-static void move_back(const struct os_cpumask *old, long bytes)
-{
-	os_syscall(SYS_sched_setaffinity, 0, (size_t)bytes, old);
-}
-
 int os_run_on_cpu(unsigned int cpu, void (*fn)(void *), void *arg)
 {
 	struct os_cpumask old = { { 0 } };
+	struct os_cpumask only = { { 0 } };
 	long bytes;
-	int ret;
+	long ret;
 
 	if (cpu >= OS_CPUMASK_BITS)
 		return -EINVAL;
-	bytes = read_affinity(&old);
+	bytes = os_syscall(SYS_sched_getaffinity, 0, sizeof(old), &old);
 	if (bytes < 0)
 		return (int)bytes;
-	ret = move_to(cpu);
+
+	only.word[cpu / OS_WORD_BITS] = 1ul << cpu % OS_WORD_BITS;
+	ret = os_syscall(SYS_sched_setaffinity, 0, sizeof(only), &only);
 	if (ret < 0)
-		return ret;
+		return (int)ret;
 	fn(arg);
-	move_back(&old, bytes);
+	/* Fails only if all of the old CPUs have gone; the kernel then picks others itself. */
+	os_syscall(SYS_sched_setaffinity, 0, (size_t)bytes, &old);
 	return 0;
-}
-
-int os_run_on_each_cpu(void (*fn)(void *), void *arg)
-{
-	struct os_cpumask old = { { 0 } };
-	long bytes = read_affinity(&old);
-	int ret = bytes < 0 ? (int)bytes : -EINVAL;
-
-	if (bytes < 0)
-		return ret;
-	for (unsigned int cpu = 0; cpu < OS_CPUMASK_BITS; cpu++) {
-		if (!(old.word[cpu / OS_WORD_BITS] >> cpu % OS_WORD_BITS & 1) || move_to(cpu) < 0)
-			continue;
-		fn(arg);
-		ret = 0;
-	}
-	move_back(&old, bytes);
-	return ret;
 }

@@ -6,8 +6,8 @@
  * Data:       os_rseq_on: const after os_rseq_init().
  * Invariants: libc registers (glibc >= 2.35); we never register, and write no field but rseq_cs.
  * Locks:      none.
- * Flow:       called by cache/fork.c, cache/init.c, front/percpu.c, front/percpu.h, malloc/ready.c
- *             and filter.c; calls membarrier(2).
+ * Flow:       called by cache/fork.c, cache/init.c, front/percpu.c, front/percpu.h and filter.c;
+ *             calls membarrier(2).
  *
  * Off when: built with USLAB_NO_RSEQ, not x86-64, libc has no __rseq_size or it is 0 (kernel
  * without rseq, valgrind, GLIBC_TUNABLES=glibc.pthread.rseq=0), the topology is made up, or there
@@ -52,11 +52,5 @@ int os_rseq_fence(unsigned int cpu);
  * command. A CPU unplugged meanwhile may leave fn on another one: fn asks os_rseq_cpu().
  */
 int os_run_on_cpu(unsigned int cpu, void (*fn)(void *), void *arg);
-
-/*
- * Likewise to each CPU that the calling thread may run on, one after the other. 0 or -errno (fn was
- * not called).
- */
-int os_run_on_each_cpu(void (*fn)(void *), void *arg);
 
 #endif /* OS_RSEQ_H */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/ready_test.c - realtime: what CPUs' arrays have before the program begins
+ * unit/malloc/ready_test.c - realtime: what a CPU's arrays have before the program begins
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  *
- * The mode is chosen by the environment, so the program starts itself anew with it.
+ * The mode is chosen by the environment, so the program starts itself anew with it, on one CPU:
+ * once with memory for all classes, and then with less.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -26,9 +27,10 @@
 #include "page/realtime.h"
 #include "replaced.h"
 
-#define CONF "realtime=64M"
-#define READY (64ul << 20)
-#define OWN (1ul << 20) /* bytes of the test's own */
+#define MIB (1ul << 20)
+#define ENOUGH "realtime=64M"
+#define LITTLE "realtime=4M" /* half a MiB for the arrays; all of them take some 3 */
+#define OWN (MIB / 2)	     /* bytes of the program itself, and of the last class */
 
 /* What was taken before main(). */
 static unsigned long used_at_start; /* pages */
@@ -38,7 +40,7 @@ static bool has_objects(unsigned int class, unsigned int cpu)
 	const struct cache *c = cache_of(malloc_made[class]);
 	uintptr_t top = load_relaxed(percpu_word(class, (int)cpu));
 
-	return c && top && sheaf_count_at(top, c->front.capacity);
+	return c && top && !front_is_stopped(top) && sheaf_count_at(top, c->front.capacity);
 }
 
 static unsigned int count_filled(unsigned int cpu)
@@ -50,56 +52,73 @@ static unsigned int count_filled(unsigned int cpu)
 	return filled;
 }
 
-/* With few CPUs there is room for all classes; the test itself took objects of some. */
-static void test_each_cpu_has_objects(void **state)
+/* On this CPU all but, maybe, what the program itself has used up; on others what it used there. */
+static void test_all_classes(void **state)
 {
-	unsigned int least = os_topology.nr_cpus <= 2 ? MALLOC_CLASSES - 4 : 1;
-	cpu_set_t allowed;
+	unsigned int here = (unsigned int)sched_getcpu();
 
 	(void)state;
 	if (!percpu_rseq)
 		skip_because("without rseq the words of CPUs are elsewhere");
-	assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++) {
-		if (CPU_ISSET(cpu, &allowed))
-			assert_true(count_filled(cpu) >= least);
-		else
-			assert_int_equal(count_filled(cpu), 0);
-	}
-}
-
-static void test_an_eighth_at_most(void **state)
-{
-	(void)state;
-	assert_true(used_at_start > 0);
-	assert_true(used_at_start << PAGE_SHIFT <= READY / 8 + OWN);
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		assert_true(cpu == here ? count_filled(cpu) >= MALLOC_CLASSES - 4
+					: count_filled(cpu) == 0);
 	assert_int_equal(realtime_counters.exceeded, 0);
 	malloc_check();
 }
 
-static int start_with_conf(char **argv)
+/* Some classes, and about an eighth of what the node has. */
+static void test_as_far_as_there_is_room(void **state)
 {
-	setenv("USLAB_CONF", CONF, 1);
+	size_t part = realtime_counters.bytes / buddy_nr_nodes / 8;
+
+	(void)state;
+	assert_true(used_at_start << PAGE_SHIFT >= part);
+	assert_true(used_at_start << PAGE_SHIFT <= part + OWN);
+	assert_int_equal(realtime_counters.exceeded, 0);
+	malloc_check();
+	if (percpu_rseq)
+		assert_in_range(count_filled((unsigned int)sched_getcpu()), 1,
+				MALLOC_CLASSES * 3 / 4);
+}
+
+static int start_with(char **argv, const char *conf)
+{
+	setenv("USLAB_CONF", conf, 1);
 	execv("/proc/self/exe", argv);
 	perror("execv");
 	return 1;
 }
 
+/* Where there are more CPUs than fit the test goes on where it is. */
+static void stay_on_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu() % CPU_SETSIZE, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_cpu_has_objects),
-		cmocka_unit_test(test_an_eighth_at_most),
-	};
+	const struct CMUnitTest enough[] = { cmocka_unit_test(test_all_classes) };
+	const struct CMUnitTest little[] = { cmocka_unit_test(test_as_far_as_there_is_room) };
 	const char *conf = getenv("USLAB_CONF");
 
 	(void)argc;
-	if (!conf || strcmp(conf, CONF) != 0)
-		return start_with_conf(argv);
 	used_at_start = buddy_used();
-	if (realtime_counters.bytes < READY) {
-		puts("skipped: there is no memory for " CONF);
+	if (conf && !strcmp(conf, LITTLE))
+		return cmocka_run_group_tests(little, NULL, NULL);
+	if (!conf || strcmp(conf, ENOUGH) != 0) {
+		stay_on_cpu();
+		return start_with(argv, ENOUGH);
+	}
+	if (realtime_counters.bytes < 64 * MIB) {
+		puts("skipped: there is no memory for " ENOUGH);
 		return 77;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (cmocka_run_group_tests(enough, NULL, NULL))
+		return 1;
+	return start_with(argv, LITTLE);
 }

@@ -67,6 +67,23 @@ IN_CHILD(a_claim_does_not_cross_into_another_node)
 	buddy_check();
 }
 
+/* What a claim leaves of a block counts as freed by then: that is what purges go by. */
+IN_CHILD(what_a_claim_leaves_is_new)
+{
+	static const unsigned long heads[] = { 0, 2, 4, 8, 16, 32, 64, 128, 256, 512 };
+
+	fresh_arena();
+	CHILD_CHECK(take(BUDDY_MAX_ORDER) == 0);
+	give(0, BUDDY_MAX_ORDER);
+	page_at(0)->stamp = 5;
+	buddy_zones[0].clock = 77;
+	CHILD_CHECK(buddy_claim_range(page_at(3), 1, NULL));
+	for (unsigned int i = 0; i < ARRAY_SIZE(heads); i++)
+		CHILD_CHECK(page_at(heads[i])->type == PAGE_BUDDY &&
+			    page_at(heads[i])->stamp == 77);
+	buddy_check();
+}
+
 /* ---- against a model ------------------------------------------------------------------------- */
 
 #define MODEL_CHUNKS 3ul
@@ -180,6 +197,7 @@ int main(void)
 		cmocka_unit_test(any_number_of_pages_can_be_freed),
 		cmocka_unit_test(free_pages_can_be_claimed_where_they_are),
 		cmocka_unit_test(a_claim_does_not_cross_into_another_node),
+		cmocka_unit_test(what_a_claim_leaves_is_new),
 		cmocka_unit_test(ranges_of_any_length_are_as_a_model_says),
 		cmocka_unit_test(bits_are_counted_and_set_in_a_row),
 	};

@@ -169,34 +169,6 @@ static void test_run_on_cpu(void **state)
 	assert_int_equal(errno, 77);
 }
 
-static void set_visited(void *arg)
-{
-	CPU_SET((size_t)sched_getcpu(), (cpu_set_t *)arg);
-}
-
-static void test_run_on_each_cpu(void **state)
-{
-	cpu_set_t visited;
-	cpu_set_t one;
-
-	(void)state;
-	CPU_ZERO(&visited);
-	errno = 77;
-	assert_int_equal(os_run_on_each_cpu(set_visited, &visited), 0);
-	assert_true(CPU_EQUAL(&visited, &allowed));
-	assert_true(affinity_untouched());
-	assert_int_equal(errno, 77);
-
-	/* only where this thread may run */
-	CPU_ZERO(&one);
-	CPU_SET((size_t)sched_getcpu(), &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	CPU_ZERO(&visited);
-	assert_int_equal(os_run_on_each_cpu(set_visited, &visited), 0);
-	assert_true(CPU_EQUAL(&visited, &one));
-	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
-}
-
 static void test_run_on_cpu_fails(void **state)
 {
 	static const unsigned int absent[] = { 5000, 8191, 8192, ~0u };
@@ -438,7 +410,6 @@ int main(void)
 		cmocka_unit_test(test_cpu),
 		cmocka_unit_test(test_cpu_unregistered),
 		cmocka_unit_test(test_run_on_cpu),
-		cmocka_unit_test(test_run_on_each_cpu),
 		cmocka_unit_test(test_run_on_cpu_fails),
 		cmocka_unit_test(test_fence_result),
 		cmocka_unit_test(test_fence_in_child),
