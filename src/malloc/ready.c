@@ -4,8 +4,8 @@
  *
  * Why:        docs/adr/0085.
  * Data:       none.
- * Invariants: of what its node has ready about one part in READY_PARTS is taken at most, and no
- *             memory is asked of the system.
+ * Invariants: of what its node has free about one part in READY_PARTS is taken, so that no memory
+ *             is asked of the system.
  * Locks:      those of the calls.
  * Flow:       called by init.c; calls malloc.c, page/buddy_stats.c.
  *
@@ -21,8 +21,8 @@
 #include <stdlib.h>
 
 #include "malloc/internal.h"
+#include "os/cpu/cpu.h"
 #include "page/buddy.h"
-#include "page/realtime.h"
 
 #define READY_PARTS 8u
 #define READY_OBJECTS 18u /* of small ones: an array has 8 */
@@ -48,14 +48,23 @@ static bool may_fail(unsigned int class)
 	return !c || load_relaxed(&c->watch) & WATCH_FAULTS;
 }
 
+static unsigned long free_pages_here(void)
+{
+	struct buddy_stats stats;
+
+	buddy_stats(os_current_node(), &stats);
+	return stats.nr_free;
+}
+
 /* From the smallest class on: small objects need least, and are used most. */
 cold void malloc_make_ready(void)
 {
-	unsigned long pages = realtime_counters.bytes >> PAGE_SHIFT;
-	unsigned long most = buddy_used() + pages / buddy_nr_nodes / READY_PARTS;
+	unsigned long free_pages = free_pages_here();
+	unsigned long least = free_pages - free_pages / READY_PARTS;
 	int error = errno;
 
-	for (unsigned int class = 1; class <= MALLOC_CLASSES && buddy_used() < most; class += 1)
+	for (unsigned int class = 1; class <= MALLOC_CLASSES && free_pages_here() > least;
+	     class += 1)
 		if (!may_fail(class))
 			use(malloc_class_size(class));
 	errno = error;

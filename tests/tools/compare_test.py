@@ -273,6 +273,8 @@ class Options(InOwnFolder):
 
     def test_bytes_do_not_depend_on_the_cpus(self):
         """Workers side by side, each on a CPU, and one after the other."""
+        if len(os.sched_getaffinity(0)) == 1:
+            self.skipTest("one CPU: nothing is side by side")
         arguments = ("-j", "-r1", "-n500", "--no-instructions", TRACES[0])
         here, alone = (json.loads(run(*arguments, **more).stdout)["traces"][0]["engines"]
                        for more in ({}, {"preexec_fn": on_one_cpu}))
@@ -515,10 +517,10 @@ class Options(InOwnFolder):
             0, f"uslab compare: {path}: nothing explains the strides of 1 of 2 caches (a kernel "
             "with debug flags?); theirs are as small as can be\n"))
 
-    def kill_worker(self, *arguments):
+    def kill_worker(self, *arguments, before=on_one_cpu):
         """Runs the command on one CPU and kills the first worker that it has. (status, stdout, stderr)."""
         with subprocess.Popen([BINARY, "compare", *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=environment(), preexec_fn=on_one_cpu) as process:
+                              stderr=subprocess.PIPE, env=environment(), preexec_fn=before) as process:
             deadline = time.monotonic() + 300
             while process.poll() is None and time.monotonic() < deadline:
                 pids = children_of(process.pid)
@@ -538,6 +540,14 @@ class Options(InOwnFolder):
         trace = json.loads(text)["traces"][0]
         self.assertEqual(list(trace["engines"]), ["slub"])
         self.assertEqual(trace["errors"], {"slab": "its process was killed by signal 9 (Killed)"})
+
+    def test_workers_that_die_side_by_side(self):
+        """Each gets another try alone: memory or processes may have been too few for several."""
+        if len(os.sched_getaffinity(0)) == 1:
+            self.skipTest("one CPU: nothing is side by side")
+        status, text, errors = self.kill_worker("-r1", "-e", "slab,slub", "-j", TRACES[1], before=None)
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(list(json.loads(text)["traces"][0]["engines"]), ["slab", "slub"])
 
     def test_worker_without_memory(self):
         """512 MiB of kmallocs do not fit a limit of 400 MiB of addresses."""

@@ -3,13 +3,14 @@
  * uslab/compare/compare_run.c - measures all contestants on one trace
  *
  * Data:       compare_kinds[]: the contestants; constant.
- * Locks:      team.lock: messages, progress, and which contestant is next.
+ * Locks:      team.lock: progress, and which contestant is next.
  * Flow:       called by cmd_compare.c; calls compare_job.c for each process, compare_count.c once
  *             to ask how instructions can be counted, compare_trace.c, compare_stats.c and
  *             replay/replay_hist.c. In: struct compared_trace; out: its outcomes[].
  *
- * First bytes and instructions, which do not depend on the load of the machine: on all CPUs, one
- * contestant on each. Then the timed rounds, one process at a time. Every round starts every
+ * First bytes and instructions, which other work on the machine hardly changes: on several CPUs,
+ * one contestant on each; who fails there has another try alone, since memory or processes may have
+ * been too few for all. Then the timed rounds, one process at a time. Every round starts every
  * contestant once, each in a process of its own, and the next round starts with another one: what
  * drifts (temperature, other load) hits all alike.
  */
@@ -21,7 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#define WORKER_BYTES 32e6 /* of a worker, and for each byte that is requested */
+#define WORKER_SLACK 4
+#define MEMBER_STACK (256u << 10)
 #define BUDGET_NS 5000000000u /* of timed processes of a contestant, unless rounds are asked for */
 
 const struct contestant_kind compare_kinds[COMPARE_NR] = {
@@ -83,18 +88,40 @@ static void take_counts(struct outcome *o, const struct job_count *count)
 {
 	for (unsigned int verb = 0; verb < REPLAY_NR_VERBS; verb++) {
 		o->verb[verb].instructions = -1;
-		if (count->operations[verb] && count->operations[JOB_NOTHING])
+		/* a counter that stands still is one of another kind of CPU */
+		if (count->operations[verb] && count->instructions[JOB_NOTHING])
 			o->verb[verb].instructions =
 				instructions_of(count, verb) - instructions_of(count, JOB_NOTHING);
 	}
 }
 
-/* The members of a team take one contestant after the other, until there is none or one fails. */
+static bool run_memory(struct run *r, unsigned int kind)
+{
+	struct outcome *o = &r->t->outcomes[kind];
+
+	o->ok = run_job(r, kind, JOB_MEMORY, r->counter);
+	if (o->ok) {
+		o->memory = r->job->memory;
+		take_counts(o, &r->job->count);
+	}
+	return o->ok;
+}
+
+static void set_job(struct run *r, int cpu)
+{
+	r->job->touch = r->c->options.touch;
+	r->job->copies = r->t->copies;
+	r->job->cpu = cpu;
+	compare_set_points(r->job, &r->t->shared);
+}
+
+/* ---- the same side by side ---- */
+
+/* Its members take one contestant after the other. */
 struct team {
 	struct run *run;
 	pthread_mutex_t lock;
 	unsigned int next; /* contestant */
-	int status;	   /* EXIT_OK, or why all end */
 };
 
 struct member {
@@ -112,7 +139,7 @@ static unsigned int next_kind(struct team *team)
 	pthread_mutex_lock(&team->lock);
 	while (team->next < COMPARE_NR && !compare_takes_part(c, team->next))
 		team->next++;
-	kind = team->status ? COMPARE_NR : team->next;
+	kind = team->next;
 	if (kind < COMPARE_NR) {
 		team->next++;
 		progress_show(&c->progress, "%s: bytes: %s", team->run->t->load.path,
@@ -122,30 +149,10 @@ static unsigned int next_kind(struct team *team)
 	return kind;
 }
 
-static void run_memory(struct team *team, struct run *r, unsigned int kind)
-{
-	struct outcome *o = &r->t->outcomes[kind];
-
-	o->ok = run_job(r, kind, JOB_MEMORY, r->counter);
-	if (o->ok) {
-		o->memory = r->job->memory;
-		take_counts(o, &r->job->count);
-		return;
-	}
-	pthread_mutex_lock(&team->lock);
-	team->status = give_up(r, kind);
-	pthread_mutex_unlock(&team->lock);
-}
-
-static void set_job(struct run *r, int cpu)
-{
-	r->job->touch = r->c->options.touch;
-	r->job->copies = r->t->copies;
-	r->job->cpu = cpu;
-	compare_set_points(r->job, &r->t->shared);
-}
-
-/* On a CPU, where the worker that it steps runs, too: each step goes from one to the other. */
+/*
+ * On a CPU, where the worker that it steps runs, too: each step goes from one to the other. What it
+ * cannot do others do, or the command alone.
+ */
 static void *run_memories(void *arg)
 {
 	struct member *m = arg;
@@ -153,60 +160,94 @@ static void *run_memories(void *arg)
 	unsigned int kind;
 	cpu_set_t only;
 
-	own.job = job_create(&own.job_fd);
-	if (!own.job)
-		return NULL; /* the others do it */
 	CPU_ZERO(&only);
 	CPU_SET((size_t)m->cpu, &only);
-	pthread_setaffinity_np(pthread_self(), sizeof(only), &only);
+	if (pthread_setaffinity_np(pthread_self(), sizeof(only), &only))
+		return NULL;
+	own.job = job_create(&own.job_fd);
+	if (!own.job)
+		return NULL;
 	set_job(&own, m->cpu);
 	while ((kind = next_kind(m->team)) < COMPARE_NR)
-		run_memory(m->team, &own, kind);
+		if (!run_memory(&own, kind))
+			break;
 	job_destroy(own.job, own.job_fd);
 	return NULL;
 }
 
-static unsigned int count_contestants(const struct compare *c)
+/*
+ * As many as there are contestants, and as have their memory twice in what is free: one of them has
+ * some times the bytes that are requested at the same time.
+ */
+static unsigned int most_members(const struct run *r)
 {
+	double live = (double)r->t->load.ops.counts.peak_bytes * r->t->copies;
+	double free_bytes = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	double fit = free_bytes / 2 / (WORKER_BYTES + WORKER_SLACK * live);
 	unsigned int nr = 0;
 
 	for (unsigned int kind = 0; kind < COMPARE_NR; kind++)
-		nr += compare_takes_part(c, kind);
-	return nr;
+		nr += compare_takes_part(r->c, kind);
+	return fit >= nr ? nr : (unsigned int)fit;
 }
 
-/* One member for each CPU, as far as there are contestants for them. Returns how many. */
-static unsigned int start_team(struct team *team, struct member *members)
+/* Up to so many, each for a CPU, this one first. Returns how many; there may be more than fit. */
+static unsigned int choose_cpus(struct member *members, unsigned int most)
 {
-	unsigned int most = count_contestants(team->run->c);
+	int here = sched_getcpu();
 	unsigned int nr = 0;
 	cpu_set_t allowed;
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed)) { /* there are more than fit */
-		CPU_ZERO(&allowed);
-		CPU_SET((size_t)sched_getcpu() % CPU_SETSIZE, &allowed);
-	}
-	for (int cpu = 0; cpu < CPU_SETSIZE && nr < most; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed))
-			continue;
-		members[nr] = (struct member){ .team = team, .cpu = cpu };
-		if (!pthread_create(&members[nr].thread, NULL, run_memories, &members[nr]))
-			nr++;
+	if (here < 0 || sched_getaffinity(0, sizeof(allowed), &allowed))
+		return 0;
+	for (int i = 0; i < CPU_SETSIZE && nr < most; i++) {
+		int cpu = (here + i) % CPU_SETSIZE;
+
+		if (CPU_ISSET((size_t)cpu, &allowed))
+			members[nr++].cpu = cpu;
 	}
 	return nr;
 }
 
-static int run_all_memories(struct run *r)
+static void run_team(struct run *r)
 {
 	struct team team = { .run = r, .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct member members[COMPARE_NR];
-	unsigned int nr = start_team(&team, members);
+	unsigned int most = choose_cpus(members, most_members(r));
+	unsigned int nr = 0;
+	pthread_attr_t small;
 
-	for (unsigned int i = 0; i < nr; i++)
-		pthread_join(members[i].thread, NULL);
-	if (team.status || team.next >= COMPARE_NR)
-		return team.status;
-	return util_fail(COMPARE_COMMAND, "no threads for the workers, or no memory");
+	if (most < 2 || pthread_attr_init(&small))
+		return;
+	pthread_attr_setstacksize(&small, MEMBER_STACK);
+	for (; nr < most; nr++) {
+		members[nr].team = &team;
+		if (pthread_create(&members[nr].thread, &small, run_memories, &members[nr]))
+			break;
+	}
+	pthread_attr_destroy(&small);
+	while (nr-- > 0)
+		pthread_join(members[nr].thread, NULL);
+}
+
+/* Those that no team ran, or that failed in it: one after the other. */
+static int run_all_memories(struct run *r)
+{
+	run_team(r);
+	set_job(r, sched_getcpu());
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
+		int status = EXIT_OK;
+
+		if (!compare_takes_part(r->c, kind) || r->t->outcomes[kind].ok)
+			continue;
+		progress_show(&r->c->progress, "%s: bytes: %s", r->t->load.path,
+			      compare_kinds[kind].name);
+		if (!run_memory(r, kind))
+			status = give_up(r, kind);
+		if (status)
+			return status;
+	}
+	return EXIT_OK;
 }
 
 /* ---- time ---- */
@@ -270,10 +311,7 @@ static int run_all(struct run *r, struct round_times (*rounds)[COMPARE_MAX_ROUND
 {
 	int status = run_all_memories(r);
 
-	if (status)
-		return status;
-	set_job(r, sched_getcpu());
-	return run_rounds(r, rounds);
+	return status ? status : run_rounds(r, rounds);
 }
 
 int compare_run(struct compare *c, struct compared_trace *t)
