@@ -56,11 +56,6 @@ static void set_free(unsigned long index, unsigned int order, bool is_free)
 
 /* ---- blocks on lists: all with zone.lock held ------------------------------------------------ */
 
-static inline unsigned long index_of(const struct page *page)
-{
-	return (unsigned long)(page - page_map.pages);
-}
-
 /* Puts a block on its list; nr_free and nr_dirty are the caller's. */
 static inline void put_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 			      unsigned long nr_dirty, bool tail)
@@ -69,7 +64,7 @@ static inline void put_locked(struct buddy_zone *zone, struct page *page, unsign
 
 	page->order = (uint8_t)order;
 	page->nr_pages = (uint32_t)nr_dirty;
-	store_relaxed(&page->head, (uint32_t)index_of(page));
+	store_relaxed(&page->head, (uint32_t)zone_index_of(page));
 	store_relaxed(&page->type, PAGE_BUDDY);
 	if (tail)
 		list_add_tail(&page->lru, list);
@@ -99,8 +94,9 @@ static void split_locked(struct buddy_zone *zone, struct page *page, unsigned in
 
 	while (half > order) {
 		struct page *upper = page + (1ul << --half);
-		unsigned long upper_nr = zone_dirty_part(
-			(struct zone_dirty){ nr_dirty, 2ul << half }, index_of(upper), 1ul << half);
+		unsigned long upper_nr =
+			zone_dirty_part((struct zone_dirty){ nr_dirty, 2ul << half },
+					zone_index_of(upper), 1ul << half);
 
 		upper->stamp = page->stamp;
 		put_locked(zone, upper, half, upper_nr, false);
@@ -141,8 +137,8 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 	split_locked(zone, page, order);
 	if (unlikely(kind == BUDDY_BARE))
 		set_halves_bare_locked(zone, page, from);
-	set_free(index_of(page), order, false);
-	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
+	set_free(zone_index_of(page), order, false);
+	zone_note_taken_locked(page->node, zone_index_of(page), 1ul << order);
 
 	zone->stats.nr_free -= 1ul << order;
 	zone_add_dirty_locked(zone, -(unsigned long)page->nr_pages);
@@ -209,7 +205,7 @@ void zone_merge_block_locked(struct buddy_zone *zone, unsigned long index, unsig
 static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 			      unsigned long nr_dirty, uint32_t stamp)
 {
-	unsigned long index = index_of(page);
+	unsigned long index = zone_index_of(page);
 
 	set_free(index, order, true);
 	zone->stats.nr_free += 1ul << order;
@@ -222,17 +218,17 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 {
 	free_block_locked(zone, page, order, nr_dirty, zone->clock);
 	zone_hold_locked(zone, nr_dirty - (1ul << order));
-	zone_note_freed_locked(page->node, index_of(page),
+	zone_note_freed_locked(page->node, zone_index_of(page),
 			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
 {
 	zone_remove_block_locked(zone, page);
-	set_free(index_of(page), page->order, false);
+	set_free(zone_index_of(page), page->order, false);
 	zone->stats.nr_free -= 1ul << page->order;
 	zone_add_dirty_locked(zone, -(unsigned long)page->nr_pages);
-	zone_note_taken_locked(page->node, index_of(page), 1ul << page->order);
+	zone_note_taken_locked(page->node, zone_index_of(page), 1ul << page->order);
 }
 
 void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsigned long nr_dirty,
@@ -242,7 +238,7 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 
 	free_block_locked(zone, page, order, nr_dirty, page->stamp); /* the rest is as old */
 	zone_hold_locked(zone, nr_dirty - was_dirty);
-	zone_note_freed_locked(page->node, index_of(page),
+	zone_note_freed_locked(page->node, zone_index_of(page),
 			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
@@ -361,7 +357,7 @@ void zone_notify_alloc(struct page *page, unsigned int order)
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), PAGE_SIZE << order);
 	if (unlikely(uslab_mm_page_alloc_semaphore))
-		os_probe_page_alloc(page, index_of(page), order);
+		os_probe_page_alloc(page, zone_index_of(page), order);
 }
 
 static always_inline struct page *alloc(int node, unsigned int order, unsigned int lane,
@@ -390,7 +386,7 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	struct page *page = alloc(node, order, BUDDY_NO_LANE, thisnode);
 
 	if (page && zeroed)
-		*zeroed = page->nr_pages == 0 && zone_is_zero(index_of(page), 1ul << order);
+		*zeroed = page->nr_pages == 0 && zone_is_zero(zone_index_of(page), 1ul << order);
 	return page;
 }
 
@@ -449,7 +445,7 @@ static inline void notify_free(const struct page *page, unsigned long nr_pages)
 	if (unlikely(os_memcheck_on))
 		os_memcheck_close(page_address(page), nr_pages * PAGE_SIZE, OS_HIDE_FROM_ALL);
 	if (unlikely(uslab_mm_page_free_semaphore))
-		zone_probe_blocks(index_of(page), nr_pages, os_probe_page_free);
+		zone_probe_blocks(zone_index_of(page), nr_pages, os_probe_page_free);
 }
 
 void zone_retire(struct page *page, unsigned long nr_pages)
@@ -467,7 +463,7 @@ void zone_retire_run(struct page *page, unsigned long nr_pages)
 void buddy_free(struct page *page, unsigned int order, bool dirty)
 {
 	struct buddy_zone *zone = &buddy_zones[page->node];
-	unsigned long index = index_of(page);
+	unsigned long index = zone_index_of(page);
 	unsigned long nr_pages = 1ul << order;
 
 	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
@@ -499,7 +495,7 @@ bool zone_give_batch(unsigned int node, struct list_head *blocks)
 		 * and its bits are right
 		 */
 		if (page->nr_pages == nr_pages)
-			zone_set_dirty(index_of(page), nr_pages, true);
+			zone_set_dirty(zone_index_of(page), nr_pages, true);
 		zone_free_locked(zone, page, page->order, page->nr_pages);
 	}
 	return zone_unlock_after_free(zone);

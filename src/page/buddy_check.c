@@ -37,7 +37,7 @@ static unsigned long count_free(unsigned int node)
 static unsigned long check_block(unsigned int node, struct page *page, unsigned int order,
 				 unsigned int list, unsigned long *nr_dirty)
 {
-	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long index = zone_index_of(page);
 	unsigned long nr_pages = 1ul << order;
 	unsigned long i;
 

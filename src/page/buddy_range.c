@@ -17,11 +17,6 @@
 #include "os/instrument/memcheck.h"
 #include "page/zone.h"
 
-static inline unsigned long index_of(const struct page *page)
-{
-	return (unsigned long)(page - page_map.pages);
-}
-
 /* ---- free ------------------------------------------------------------------------------------ */
 
 /*
@@ -47,7 +42,7 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, stru
 /* Their descriptors lead to no block any more. */
 static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
 {
-	unsigned long index = index_of(page);
+	unsigned long index = zone_index_of(page);
 	struct buddy_zone *zone = &buddy_zones[page->node];
 	struct zone_dirty d = { nr_pages, nr_pages };
 
@@ -114,7 +109,7 @@ static bool range_is_free_locked(unsigned int node, unsigned long index, unsigne
 		page = zone_find_free_locked(index);
 		if (!page)
 			return false;
-		index = index_of(page) + (1ul << page->order);
+		index = zone_index_of(page) + (1ul << page->order);
 	}
 	return true;
 }
@@ -146,7 +141,7 @@ void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned lo
 
 	while (i < end) {
 		struct page *page = zone_find_free_locked(i);
-		unsigned long start = index_of(page);
+		unsigned long start = zone_index_of(page);
 		unsigned long next = start + (1ul << page->order);
 		struct zone_dirty d = { page->nr_pages, next - start };
 
@@ -166,7 +161,7 @@ void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned lo
 
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 {
-	unsigned long index = index_of(page);
+	unsigned long index = zone_index_of(page);
 	unsigned long end = index + nr_pages;
 	struct buddy_zone *zone;
 	unsigned long dirty;

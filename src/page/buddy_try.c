@@ -71,7 +71,7 @@ bool buddy_try_free(struct page *page, unsigned int order)
 		return false;
 	zone_retire(page, nr_pages);
 	zone_note_peak_locked(zone);
-	zone_set_dirty((unsigned long)(page - page_map.pages), nr_pages, true);
+	zone_set_dirty(zone_index_of(page), nr_pages, true);
 	zone_free_locked(zone, page, order, nr_pages);
 	lock_release(&zone->lock);
 	return true;

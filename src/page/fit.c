@@ -73,7 +73,7 @@ static unsigned long next_dirty(unsigned long index, unsigned long end, bool dir
 static void look_at_range(struct look *l, const struct page *page)
 {
 	unsigned long range = page->range_pages;
-	unsigned long start = (unsigned long)(page - page_map.pages);
+	unsigned long start = zone_index_of(page);
 	unsigned long last = start + MIN(range, LOOK_PAGES) - l->want;
 	unsigned long index = start;
 	struct zone_dirty d = { page->range_dirty, range };
@@ -121,7 +121,7 @@ static bool find_locked(unsigned int node, struct look *l, unsigned int looks)
 		return true;
 	clean = zone_first_range_locked(node, RANGE_CLEAN, l->want);
 	if (clean && (!l->range || clean->range_pages < l->range)) {
-		l->index = (unsigned long)(clean - page_map.pages);
+		l->index = zone_index_of(clean);
 		l->clean = l->want;
 		l->range = clean->range_pages;
 	}
@@ -163,8 +163,7 @@ void zone_notify_run(struct page *page, unsigned long nr_pages)
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
 	if (unlikely(uslab_mm_page_alloc_semaphore))
-		zone_probe_blocks((unsigned long)(page - page_map.pages), nr_pages,
-				  os_probe_page_alloc);
+		zone_probe_blocks(zone_index_of(page), nr_pages, os_probe_page_alloc);
 }
 
 struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)

@@ -35,7 +35,7 @@ static inline bool is_dirty(unsigned long index)
  */
 static void dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
 {
-	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long index = zone_index_of(page);
 	unsigned long end = index + (1ul << page->order);
 	unsigned long first = index;
 	unsigned long last = end;
@@ -85,7 +85,7 @@ static void put_back_locked(struct buddy_zone *zone, const struct purge_batch *b
 {
 	struct page *page = batch->block[i];
 	const struct os_range *range = &batch->range[i];
-	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long index = zone_index_of(page);
 	unsigned long was_dirty = page->nr_pages;
 	unsigned long nr_dirty = was_dirty;
 	unsigned int order = page->order;

@@ -46,6 +46,11 @@ extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
 extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.refaults */
 
+static inline unsigned long zone_index_of(const struct page *page)
+{
+	return (unsigned long)(page - page_map.pages);
+}
+
 /*
  * ranges.c: dirty bits of pages. Those of free pages on lists do not change: blocks and ranges have
  * counted them.
