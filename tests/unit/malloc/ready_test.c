@@ -35,10 +35,10 @@
 /* What was taken before main(). */
 static unsigned long used_at_start; /* pages */
 
-static bool has_objects(unsigned int class, unsigned int cpu)
+static bool has_objects(unsigned int class, const uintptr_t *word)
 {
 	const struct cache *c = cache_of(malloc_made[class]);
-	uintptr_t top = load_relaxed(percpu_word(class, (int)cpu));
+	uintptr_t top = load_relaxed(word);
 
 	return c && top && !front_is_stopped(top) && sheaf_count_at(top, c->front.capacity);
 }
@@ -48,7 +48,7 @@ static unsigned int count_filled(unsigned int cpu)
 	unsigned int filled = 0;
 
 	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1)
-		filled += has_objects(class, cpu);
+		filled += has_objects(class, percpu_word(class, (int)cpu));
 	return filled;
 }
 
@@ -57,13 +57,8 @@ static bool has_spares(unsigned int cpu)
 {
 	bool found = false;
 
-	for (unsigned int class = 1; class <= 8; class += 1) {
-		uintptr_t top = load_relaxed(percpu_spare(class, (int)cpu));
-		const struct cache *c = cache_of(malloc_made[class]);
-
-		found |= c && top && !front_is_stopped(top) &&
-			 sheaf_count_at(top, c->front.capacity);
-	}
+	for (unsigned int class = 1; class <= 8; class += 1)
+		found |= has_objects(class, percpu_spare(class, (int)cpu));
 	return found;
 }
 
