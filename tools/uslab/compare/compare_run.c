@@ -95,6 +95,11 @@ static void take_counts(struct outcome *o, const struct job_count *count)
 	}
 }
 
+static void show_memory(const struct run *r, unsigned int kind)
+{
+	progress_show(&r->c->progress, "%s: bytes: %s", r->t->load.path, compare_kinds[kind].name);
+}
+
 static bool run_memory(struct run *r, unsigned int kind)
 {
 	struct outcome *o = &r->t->outcomes[kind];
@@ -142,8 +147,7 @@ static unsigned int next_kind(struct team *team)
 	kind = team->next;
 	if (kind < COMPARE_NR) {
 		team->next++;
-		progress_show(&c->progress, "%s: bytes: %s", team->run->t->load.path,
-			      compare_kinds[kind].name);
+		show_memory(team->run, kind);
 	}
 	pthread_mutex_unlock(&team->lock);
 	return kind;
@@ -240,8 +244,7 @@ static int run_all_memories(struct run *r)
 
 		if (!compare_takes_part(r->c, kind) || r->t->outcomes[kind].ok)
 			continue;
-		progress_show(&r->c->progress, "%s: bytes: %s", r->t->load.path,
-			      compare_kinds[kind].name);
+		show_memory(r, kind);
 		if (!run_memory(r, kind))
 			status = give_up(r, kind);
 		if (status)
