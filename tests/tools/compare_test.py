@@ -70,6 +70,15 @@ def children_of(pid):
     return pids
 
 
+def is_worker(pid):
+    """Has it started the worker's command, or is it still a copy of ours?"""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            return stream.read().split(b"\0")[2:3] == [b"--worker"]
+    except OSError:
+        return False  # it has ended
+
+
 def ratio(a, b):
     return a / b if b else None
 
@@ -550,6 +559,23 @@ class Options(InOwnFolder):
         status, text, errors = self.kill_worker("-r1", "-e", "slab,slub", "-j", TRACES[1], before=None)
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(list(json.loads(text)["traces"][0]["engines"]), ["slab", "slub"])
+
+    def test_command_that_is_ended(self):
+        """Its workers end with it, whoever counts what in them."""
+        with subprocess.Popen([BINARY, "compare", "-r9", TRACES[1]], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=environment()) as process:
+            deadline = time.monotonic() + 100
+            pids = []
+            while not pids and process.poll() is None and time.monotonic() < deadline:
+                pids = [pid for pid in children_of(process.pid) if is_worker(pid)]
+            self.assertNotEqual(pids, [])
+            for pid in pids:  # so that none of them ends by itself
+                os.kill(pid, signal.SIGSTOP)
+            process.terminate()
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            self.assertLess(time.monotonic(), deadline, pids)
+            time.sleep(0.05)
 
     def test_worker_without_memory(self):
         """512 MiB of kmallocs do not fit a limit of 400 MiB of addresses."""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/util.c - messages, exit codes, arguments and progress, the same for all subcommands
+ * uslab/util.c - messages, exit codes, arguments, workers and progress, for all subcommands
  *
  * Data:       printed[] in printed_before(): hashes of the warnings that were printed; collected,
  *             of each thread.
@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -222,6 +224,19 @@ int util_check_topology(const char *command, unsigned long cpus, unsigned long *
 	if (cpus && !*nodes)
 		*nodes = 1;
 	return EXIT_OK;
+}
+
+pid_t util_fork(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent) /* it ended before that */
+		_exit(127);
+	return 0;
 }
 
 const char *util_file_name(const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/util.h - what the subcommands share: messages, exit codes, arguments, progress
+ * uslab/util.h - what the subcommands share: messages, exit codes, arguments, workers,
+ * progress
  *
  * A subcommand is `int cmd_NAME(int argc, char **argv)` in tools/uslab/NAME/cmd_NAME.c (cmd_debug.c
  * is in command/), with argv[0] its own name; what it returns is the exit status. It prints results
@@ -82,6 +83,12 @@ int util_parse_pid(const char *command, const char *text, pid_t *pid);
  * EXIT_OK, or EXIT_USAGE after a message.
  */
 int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread);
+
+/*
+ * fork(): the child is killed when the thread that made it ends, also by a signal that only this
+ * process got. For workers, which nobody would wait for then. exec keeps that.
+ */
+pid_t util_fork(void);
 
 /* The last component of a path. */
 const char *util_file_name(const char *path);

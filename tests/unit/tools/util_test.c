@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/util_test.c - messages, numbers, sizes
+ * unit/tools/util_test.c - messages, numbers, sizes, workers
  */
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "child.h"
@@ -177,13 +183,52 @@ static void test_full_disk(void **state)
 	assert_string_equal(c.text, "uslab cmd: cannot write all of the output\n");
 }
 
+struct worker {
+	pid_t pid;
+	bool runs; /* atomic */
+};
+
+/* One that waits for ever, whose parent ends once it runs. */
+static void leave_worker(void *arg)
+{
+	struct worker *w = arg;
+	pid_t pid = util_fork();
+
+	CHILD_CHECK(pid >= 0);
+	if (!pid) {
+		__atomic_store_n(&w->runs, true, __ATOMIC_RELAXED);
+		for (;;)
+			pause();
+	}
+	w->pid = pid;
+	while (!__atomic_load_n(&w->runs, __ATOMIC_RELAXED))
+		sched_yield();
+}
+
+static void test_worker_left_alone(void **state)
+{
+	struct worker *w =
+		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct child c;
+	int status;
+
+	(void)state;
+	assert_ptr_not_equal(w, MAP_FAILED);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	c = child_run(leave_worker, w);
+	assert_true(child_passed(&c));
+	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	munmap(w, sizeof(*w));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),    cmocka_unit_test(test_printable),
 		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bad_options), cmocka_unit_test(test_no_progress),
-		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_worker_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

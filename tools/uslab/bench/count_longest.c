@@ -52,7 +52,7 @@ static void start_worker(const struct session *s, const struct entry *e)
 /* The most that one of the marked calls takes; negative: not counted. */
 static double count_entry(const struct session *s, const struct entry *e)
 {
-	struct tracee t = { .pid = fork() };
+	struct tracee t = { .pid = util_fork() };
 	long none, most = -1;
 
 	if (t.pid < 0)

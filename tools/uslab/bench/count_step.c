@@ -88,7 +88,7 @@ static bool step_to_mark(struct tracee *t, const struct code *code, uint64_t *st
 static bool step_pairs(const struct session *s, const struct entry *e, uint64_t count,
 		       uint64_t *steps, uint64_t *outside)
 {
-	struct tracee t = { .pid = fork() };
+	struct tracee t = { .pid = util_fork() };
 	struct code code;
 	bool ok;
 

@@ -60,7 +60,7 @@ static double collect(const struct session *s, const struct entry *e)
 
 	if (pipe(fds))
 		return -1;
-	pid = fork();
+	pid = util_fork();
 	if (pid == 0) {
 		if (fds[1] != LOG_FD) {
 			dup2(fds[1], LOG_FD);

@@ -198,7 +198,7 @@ static int run_worker(struct session *s, struct entry *e, const struct entry_arg
 
 	if (pipe(fds))
 		return util_fail(COMMAND, "cannot make a pipe: %s", strerror(errno));
-	pid = fork();
+	pid = util_fork();
 	if (pid < 0)
 		return util_fail(COMMAND, "cannot fork: %s", strerror(errno));
 	if (pid == 0) {

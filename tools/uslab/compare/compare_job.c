@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "compare/compare.h"
 #include "bench/single_step.h"
+#include "util.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +173,7 @@ bool job_run(struct job *job, int job_fd, int trace_fd, const struct job_place *
 	memset(&job->count, 0, sizeof(job->count));
 	memset(&job->times, 0, sizeof(job->times));
 	fflush(NULL);
-	t.pid = fork();
+	t.pid = util_fork();
 	if (t.pid == 0)
 		start(job, job_fd, trace_fd, place);
 	if (t.pid < 0 || !wait_for(&t, job))
