@@ -28,6 +28,7 @@
 #include "os/cpu/rseq.h"
 #include "os/memory/policy.h"
 #include "os/memory/resident.h"
+#include "os/memory/vm.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/limit.h"
@@ -78,6 +79,14 @@ static void start_realtime(size_t bytes)
 		       "(ulimit -l, RLIMIT_MEMLOCK); it may be swapped out");
 }
 
+static void start_thp(enum thp_policy policy)
+{
+	thp_set(policy);
+	if ((policy == THP_LARGE || policy == THP_ALL) && os_huge_pages_are_off())
+		os_say("USLAB_CONF: thp: huge pages are switched off "
+		       "(/sys/kernel/mm/transparent_hugepage/enabled, or PR_SET_THP_DISABLE)");
+}
+
 static int init_floors(void)
 {
 	static const struct os_env_reader reader = { .set = cache_set_option,
@@ -100,6 +109,7 @@ static int init_floors(void)
 	percpu_set_stats(cache_defaults.stats);
 	os_policy_read_kernel();
 	os_env_pairs("USLAB_CONF", &reader);
+	start_thp(cache_defaults.thp);
 	ret = cache_defaults.hardened ? arena_keep_used() : 0;
 	if (ret)
 		return ret;

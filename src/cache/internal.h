@@ -16,6 +16,7 @@
 #include "os/lock/lock.h"
 #include "os/process/env.h"
 #include "page/nested.h"
+#include "page/thp.h"
 
 /* By what kmalloc() chooses among the rows of its caches, see cache/kmalloc/rows.c. */
 enum cache_partition {
@@ -39,6 +40,7 @@ struct cache_defaults {
 	bool randomised;
 	bool stats;
 	bool purge_lazily; /* free pages: see buddy_purge_lazily() */
+	enum thp_policy thp;
 };
 
 extern struct lock cache_lock;

@@ -9,7 +9,7 @@
  *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
  * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
  *             holding all zones' locks (fork) holds it off as well.
- * Flow:       see arena.h; calls os/memory/vm.c.
+ * Flow:       see arena.h; calls os/memory/vm.c and thp.c.
  *
  * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies
  * above nr_pages, but for half of what the limit leaves, and the holes between the parts. When the
@@ -23,7 +23,7 @@
  *
  * Neither the tables nor the first SMALL_SIZE of the arena have huge pages: a process with little
  * in use would have 2 MiB resident for each place where it uses some. Above that the system's
- * configuration decides (transparent_hugepage).
+ * configuration decides (transparent_hugepage), or the option thp (page/thp.h).
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
@@ -37,6 +37,7 @@
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
 #include "page/arena.h"
+#include "page/thp.h"
 #include "page/used.h"
 
 #define CHUNK_PAGES (1ul << ARENA_CHUNK_ORDER)
@@ -461,6 +462,17 @@ static void shrink_locked(unsigned long limit, void (*limit_is)(unsigned long))
 	release_parts(part, 3);
 }
 
+/* As at the start: what describes pages, and what there is of the first SMALL_SIZE. */
+static void use_small_pages_again(const struct part part[3])
+{
+	size_t from = (size_t)(part[2].start - page_map.base);
+
+	os_small_pages(part[0].start, part[0].size);
+	os_small_pages(part[1].start, part[1].size);
+	if (from < SMALL_SIZE)
+		os_small_pages(part[2].start, MIN(part[2].size, SMALL_SIZE - from));
+}
+
 /* Reserves the same addresses again; false: something else was mapped there meanwhile. */
 static bool try_extend_locked(unsigned long limit)
 {
@@ -473,6 +485,8 @@ static bool try_extend_locked(unsigned long limit)
 			return false;
 		}
 	}
+	use_small_pages_again(part);
+	thp_advise_arena(part[2].start, part[2].size);
 	page_map.limit = limit;
 	return true;
 }

@@ -9,7 +9,7 @@
  *             finds it, since its address may be mapped and entered again at any moment. Checked by
  *             large_check().
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
- * Flow:       see large.h; calls keep.c, os/memory/.
+ * Flow:       see large.h; calls keep.c, thp.c, os/memory/.
  */
 #include <string.h>
 
@@ -22,6 +22,7 @@
 #include "os/memory/vm.h"
 #include "page/keep.h"
 #include "page/large.h"
+#include "page/thp.h"
 #include "page/zone.h"
 
 #define MOVING LARGE_MOVING
@@ -153,7 +154,11 @@ static void *map_new(size_t mapped, size_t align)
 {
 	void *p = os_map(mapped, align);
 
-	return p || !keep_release(SIZE_MAX) ? p : os_map(mapped, align);
+	if (!p && keep_release(SIZE_MAX))
+		p = os_map(mapped, align);
+	if (p)
+		thp_advise_large(p, mapped);
+	return p;
 }
 
 /* A mapping of a freed block, or a new one. */
@@ -412,6 +417,7 @@ static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move
 	moved = os_map(new_size, os_page_size());
 	if (!moved)
 		return NULL;
+	thp_advise_large(moved, new_size);
 	done = move_units(p, moved, old_size);
 	if (done < old_size) {
 		move_back(p, moved, done, old_size, new_size);

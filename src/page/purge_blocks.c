@@ -31,9 +31,9 @@ static inline bool is_dirty(unsigned long index)
 
 /*
  * The part of a block from its first to its last dirty page, of that the last pages, most at most,
- * in whole pages of the system.
+ * in whole pages of the system. Are these all dirty pages?
  */
-static void dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
+static bool dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
 {
 	unsigned long index = zone_index_of(page);
 	unsigned long end = index + (1ul << page->order);
@@ -41,15 +41,34 @@ static void dirty_span(struct page *page, unsigned long most, char **start, size
 	unsigned long last = end;
 	size_t system_page = os_page_size();
 	uintptr_t from;
+	bool whole;
 
 	while (first < end && !is_dirty(first))
 		first++;
 	while (last > first && !is_dirty(last - 1))
 		last--;
+	whole = last - first <= most;
 	first = MAX(first, last - MIN(last, most));
 	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);
 	*start = (char *)from;
 	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
+	return whole;
+}
+
+/*
+ * Beside dirty pages clean ones may be resident, which the system made one huge page with them, at
+ * the first fault or later (khugepaged): they go together, where the block has all of that.
+ */
+static void widen(struct page *page, struct os_range *range)
+{
+	uintptr_t start = (uintptr_t)page_address(page);
+	uintptr_t from = ALIGN_DOWN((uintptr_t)range->start, OS_HUGE_PAGE);
+	uintptr_t to = ALIGN_UP((uintptr_t)range->start + range->size, OS_HUGE_PAGE);
+
+	if (from < start || to > start + (PAGE_SIZE << page->order))
+		return;
+	range->start = (char *)from;
+	range->size = to - from;
 }
 
 static void take_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
@@ -59,7 +78,6 @@ static void take_locked(struct buddy_zone *zone, struct purge_batch *batch, stru
 	zone->nr_purging += 1ul << page->order;
 	batch->block[batch->nr] = page;
 	batch->range[batch->nr] = range;
-	batch->pages += range.size >> PAGE_SHIFT;
 	let_others_in_locked(zone, batch->nr++);
 }
 
@@ -67,14 +85,18 @@ void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, 
 			    unsigned long most)
 {
 	struct os_range range;
+	bool whole = dirty_span(page, most, (char **)&range.start, &range.size);
 
-	dirty_span(page, most, (char **)&range.start, &range.size);
+	batch->pages += range.size >> PAGE_SHIFT;
+	if (whole && !batch->lazily)
+		widen(page, &range);
 	take_locked(zone, batch, page, range);
 }
 
 void purge_batch_add_whole_locked(struct buddy_zone *zone, struct purge_batch *batch,
 				  struct page *page)
 {
+	batch->pages += 1ul << page->order;
 	take_locked(zone, batch, page,
 		    (struct os_range){ page_address(page), PAGE_SIZE << page->order });
 }

@@ -61,6 +61,8 @@ static bool add_chunk(unsigned int node, bool *locked)
 	chunk = arena_grow(node);
 	if (chunk) {
 		ready = !os_populate(page_address(chunk), CHUNK_BYTES);
+		/* it stays as it is: to join pages the system takes them away for a moment */
+		os_small_pages(page_address(chunk), CHUNK_BYTES);
 		if (ready)
 			lock_all(page_address(chunk), CHUNK_BYTES, locked);
 		if (unlikely(os_memcheck_on))

@@ -86,7 +86,8 @@ int util_check_topology(const char *command, unsigned long cpus, unsigned long *
 
 /*
  * fork(): the child is killed when the thread that made it ends, also by a signal that only this
- * process got. For workers, which nobody would wait for then. exec keeps that.
+ * process got. For workers, which nobody would wait for then. exec keeps that, but of a file with
+ * capabilities or another user's rights.
  */
 pid_t util_fork(void);
 

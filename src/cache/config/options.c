@@ -35,6 +35,15 @@
 #define CONTROL_MS 100
 #define MS_MAX (1u << 30)
 
+/* Its index among those names; -1: it is none of them. */
+static int find_name(const char *value, const char *const *names, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		if (!strcmp(value, names[i]))
+			return (int)i;
+	return -1;
+}
+
 static bool parse_number(const char *value, unsigned int max, unsigned int *number)
 {
 	size_t n;
@@ -105,12 +114,12 @@ static bool set_partition(const char *value)
 		[PARTITION_OFF] = "off", [PARTITION_RANDOM] = "random", [PARTITION_TYPED] = "typed"
 	};
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i])) {
-			cache_defaults.partition = (enum cache_partition)i;
-			return true;
-		}
-	return false;
+	int i = find_name(value, names, ARRAY_SIZE(names));
+
+	if (i < 0)
+		return false;
+	cache_defaults.partition = (enum cache_partition)i;
+	return true;
 }
 
 static bool set_near(const char *value)
@@ -252,6 +261,23 @@ static bool set_purge(const char *value)
 	if (!lazily && strcmp(value, "dontneed"))
 		return false;
 	cache_defaults.purge_lazily = lazily;
+	return true;
+}
+
+static bool set_thp(const char *value)
+{
+	static const char *const names[] = {
+		[THP_SYSTEM] = "system",
+		[THP_LARGE] = "large",
+		[THP_ALL] = "all",
+		[THP_NEVER] = "never",
+	};
+
+	int i = find_name(value, names, ARRAY_SIZE(names));
+
+	if (i < 0)
+		return false;
+	cache_defaults.thp = (enum thp_policy)i;
 	return true;
 }
 

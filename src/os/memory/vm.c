@@ -15,6 +15,7 @@
  * every vm.overcommit_memory.
  */
 #include <linux/mempolicy.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -173,12 +174,37 @@ int os_protect(void *addr, size_t size)
 	return ret ? -ENOMEM : 0;
 }
 
-void os_small_pages(void *addr, size_t size)
+static void advise(void *addr, size_t size, int advice)
 {
 	int saved = errno;
 
-	madvise(addr, size, MADV_NOHUGEPAGE);
+	madvise(addr, size, advice);
 	errno = saved;
+}
+
+void os_small_pages(void *addr, size_t size)
+{
+	advise(addr, size, MADV_NOHUGEPAGE);
+}
+
+void os_huge_pages(void *addr, size_t size)
+{
+	advise(addr, size, MADV_HUGEPAGE);
+}
+
+/* A parent, or the program itself, may have switched them off. */
+bool os_huge_pages_are_off(void)
+{
+	char modes[64];
+	int saved = errno;
+	bool off;
+
+	off = os_read_text("/sys/kernel/mm/transparent_hugepage/enabled", modes, sizeof(modes)) >
+		      0 &&
+	      strstr(modes, "[never]");
+	off |= prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
+	errno = saved;
+	return off;
 }
 
 void os_bind(void *addr, size_t size, unsigned int node)

@@ -5,8 +5,9 @@
  * Data:       none but the system's page size.
  * Invariants: all addresses and sizes are multiples of os_page_size() unless said otherwise.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by place.c, resident.c, debug/, malloc/align.c, malloc/limit.c and page/;
- *             calls mmap, mprotect, madvise, mbind, mremap, prctl.
+ * Flow:       called by place.c, resident.c, cache/init.c, debug/, malloc/align.c, malloc/limit.c
+ *             and page/; calls mmap, mprotect, madvise, mbind, mremap, prctl and
+ *             os/process/file.h.
  *
  * errno is preserved by every function here (an allocator must not disturb its caller's).
  */
@@ -65,6 +66,13 @@ unsigned int os_purge_ranges(const struct os_range *ranges, unsigned int nr);
  * ones (/sys/kernel/mm/transparent_hugepage/enabled); failure is ignored.
  */
 void os_small_pages(void *addr, size_t size);
+
+/* Bytes of a huge page, where the usual ones have 4 KiB. */
+#define OS_HUGE_PAGE (2ul << 20)
+/* In huge ones where it may, unless os_huge_pages_are_off(); failure is ignored. */
+void os_huge_pages(void *addr, size_t size);
+/* Are there none for this process, as far as the system says? Context: at the start. */
+bool os_huge_pages_are_off(void);
 /*
  * Asks for the memory behind a range to come from a node (its real number) where that has some;
  * failure is ignored.

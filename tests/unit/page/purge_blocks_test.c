@@ -3,6 +3,7 @@
  * unit/page/purge_blocks_test.c - blocks that are purged together: what is counted meanwhile, and
  * what if the system refuses some
  */
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "fixture.h"
@@ -80,11 +81,67 @@ IN_CHILD(what_is_refused_stays_dirty)
 	buddy_check();
 }
 
+static bool is_resident(unsigned long index)
+{
+	unsigned char there = 0;
+
+	CHILD_CHECK(mincore(page_address(page_at(index)), PAGE_SIZE, &there) == 0);
+	return there & 1;
+}
+
+/* Of a free chunk pages NEAR and FAR are resident, though they count as clean. */
+#define NEAR 112 /* of page 0, in one huge page with that */
+#define FAR 704
+
+static void purge_beside(unsigned long dirty, unsigned long most, bool lazily)
+{
+	static struct page *block;
+	static struct os_range range;
+	struct buddy_zone *zone = &buddy_zones[0];
+	struct purge_batch batch = { .block = &block, .range = &range, .room = 1, .lazily = lazily };
+
+	fresh_arena();
+	CHILD_CHECK(take(BUDDY_MAX_ORDER) == 0);
+	memset(page_address(page_at(0)), 0xa5, dirty * PAGE_SIZE);
+	buddy_free(page_at(0), BUDDY_MAX_ORDER, false);
+	zone_set_dirty(0, dirty, true);
+	*(char *)page_address(page_at(NEAR)) = 0;
+	*(char *)page_address(page_at(FAR)) = 0;
+	lock_acquire(&zone->purge_lock);
+	lock_acquire(&zone->lock);
+	purge_batch_add_locked(zone, &batch, page_at(0), most);
+	CHILD_CHECK(batch.pages == MIN(dirty, most));
+	CHILD_CHECK(purge_batch_end_locked(zone, &batch));
+	lock_release(&zone->lock);
+	lock_release(&zone->purge_lock);
+}
+
+IN_CHILD(what_the_system_joined_goes_together)
+{
+	purge_beside(16, 1024, false);
+	CHILD_CHECK(!is_resident(0) && !is_resident(NEAR) && is_resident(FAR));
+}
+
+IN_CHILD(a_part_goes_alone)
+{
+	purge_beside(32, 16, false);
+	CHILD_CHECK(is_resident(0) && !is_resident(16) && is_resident(NEAR));
+}
+
+IN_CHILD(what_goes_lazily_goes_alone)
+{
+	purge_beside(16, 1024, true);
+	CHILD_CHECK(is_resident(NEAR) && is_resident(FAR));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_of_them_are_purged),
 		cmocka_unit_test(what_is_refused_stays_dirty),
+		cmocka_unit_test(what_the_system_joined_goes_together),
+		cmocka_unit_test(a_part_goes_alone),
+		cmocka_unit_test(what_goes_lazily_goes_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,7 @@ static void leave_worker(void *arg)
 
 	CHILD_CHECK(pid >= 0);
 	if (!pid) {
+		alarm(60); /* where it is left alone, by another signal */
 		__atomic_store_n(&w->runs, true, __ATOMIC_RELAXED);
 		for (;;)
 			pause();

@@ -104,13 +104,12 @@ IN_CHILD(test_options)
 		{ "purge_limit", "0", true },
 		{ "purge_limit", "16M", true },
 		{ "purge_limit", "x", false },
-		{ "purge_limit", "", false },
 		{ "purge_delay", "10", true },
 		{ "purge_delay", "99g", false },
 		{ "purge", "free", true },
 		{ "purge", "dontneed", true },
-		{ "purge", "", false },
 		{ "purge", "freely", false },
+		{ "thp", "never", true },
 		{ "realtime", "16M", true },
 		{ "realtime", "2048G", false },
 		{ "realtime", "much", false },
@@ -630,6 +629,7 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("report.interval", REPORT_INTERVAL_S));
 	CHILD_CHECK(is_initially("purge_delay", BUDDY_PURGE_DELAY_MS));
 	CHILD_CHECK(initially_is("purge", "dontneed") && !cache_defaults.purge_lazily);
+	CHILD_CHECK(initially_is("thp", "system") && cache_defaults.thp == THP_SYSTEM);
 	CHILD_CHECK(is_initially("realtime", cache_defaults.realtime_bytes));
 	CHILD_CHECK(is_initially("limit", 0) && limit_counters.limit == LIMIT_NONE);
 	CHILD_CHECK(initially_is("limit:PATTERN", "none"));
