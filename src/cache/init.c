@@ -83,7 +83,7 @@ static void start_thp(enum thp_policy policy)
 {
 	thp_set(policy);
 	if ((policy == THP_LARGE || policy == THP_ALL) && os_huge_pages_are_off())
-		os_say("USLAB_CONF: thp: huge pages are switched off "
+		os_say("USLAB_CONF: thp: huge pages seem to be switched off "
 		       "(/sys/kernel/mm/transparent_hugepage/enabled, or PR_SET_THP_DISABLE)");
 }
 

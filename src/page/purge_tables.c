@@ -4,8 +4,8 @@
  *
  * Why:        docs/adr/0065.
  * Data:       which chunks are bare: those whose descriptors were given back.
- * Invariants: a bare chunk is as one that the arena has yet to grow by: no page of it is resident
- *             or counted, its descriptors, class bytes and bits are zero. So it is on no list, and
+ * Invariants: a bare chunk is as one that the arena has yet to grow by: no page of it is counted
+ *             as resident, its descriptors, class bytes and bits are zero. So it is on no list, and
  *             who looks at one of its descriptors meanwhile, by an address that is no object's any
  *             more, sees a page of type NONE. Only of node 0: the descriptors of others say their
  *             node.

@@ -5,7 +5,8 @@
  * Why:        docs/adr/0086.
  * Data:       the policy; set once, at start.
  * Invariants: all mappings of large blocks are advised alike, so that neighbours are one mapping;
- *             but where the system refuses that (too many mappings), which is ignored.
+ *             but where the system refuses that (too many mappings), or could not move a part of
+ *             one, which was mapped anew (os/memory/vm.c): both are ignored.
  * Locks:      none.
  * Flow:       called by cache/init.c at start, arena.c and large.c; calls os/memory/vm.c.
  *

@@ -205,12 +205,12 @@ struct purge_batch {
 	struct os_range *range; /* of each that is to be purged */
 	unsigned int room;
 	unsigned int nr;
-	unsigned long pages; /* of all ranges */
+	unsigned long pages; /* of all ranges, as far as they are dirty */
 	bool lazily;	     /* see os_purge_lazily() */
 };
 /*
- * Takes a block off its list: all that is dirty of it, or most pages at its end. Now and then it
- * drops zone->lock, for those who wait.
+ * Takes a block off its list: all that is dirty of it, with the rest of its huge pages, or most
+ * pages at its end. Now and then it drops zone->lock, for those who wait.
  */
 void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
 			    unsigned long most);

@@ -58,6 +58,9 @@ IN_CHILD(all_of_them_are_purged)
 	lock_release(&zone->purge_lock);
 	for (unsigned int i = 0; i < BLOCKS; i++)
 		CHILD_CHECK(all_bytes(page_address(page_at(block[i]) + !i), PAGE_SIZE, 0));
+	/* and nobody else's, though all lie in the same huge pages */
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		CHILD_CHECK(all_bytes(page_address(page_at(block[i] - 2)), 2 * PAGE_SIZE, 0xa5));
 	buddy_check();
 }
 
@@ -103,8 +106,9 @@ static void purge_beside(unsigned long dirty, unsigned long most, bool lazily)
 	fresh_arena();
 	CHILD_CHECK(take(BUDDY_MAX_ORDER) == 0);
 	memset(page_address(page_at(0)), 0xa5, dirty * PAGE_SIZE);
-	buddy_free(page_at(0), BUDDY_MAX_ORDER, false);
 	zone_set_dirty(0, dirty, true);
+	buddy_free(page_at(0), BUDDY_MAX_ORDER, false);
+	CHILD_CHECK(zone->stats.nr_dirty == dirty);
 	*(char *)page_address(page_at(NEAR)) = 0;
 	*(char *)page_address(page_at(FAR)) = 0;
 	lock_acquire(&zone->purge_lock);
@@ -112,8 +116,11 @@ static void purge_beside(unsigned long dirty, unsigned long most, bool lazily)
 	purge_batch_add_locked(zone, &batch, page_at(0), most);
 	CHILD_CHECK(batch.pages == MIN(dirty, most));
 	CHILD_CHECK(purge_batch_end_locked(zone, &batch));
+	CHILD_CHECK(zone->stats.nr_purged == MIN(dirty, most));
+	CHILD_CHECK(zone->stats.nr_dirty == dirty - MIN(dirty, most));
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
+	buddy_check();
 }
 
 IN_CHILD(what_the_system_joined_goes_together)
