@@ -17,6 +17,21 @@ class Failed(Exception):
     """A run that is no measurement, as one line."""
 
 
+class Interrupts:
+    """SIGINT and SIGTERM wait while a process is started: between fork() and its name nobody could end it."""
+
+    def __enter__(self):
+        self.came = []
+        self.before = {number: signal.signal(number, lambda number, _: self.came.append(number))
+                       for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def __exit__(self, *_):
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+        for number in self.came:
+            signal.raise_signal(number)
+
+
 class Job:
     """A program that was started and is being measured. beside: a library to preload behind each malloc."""
 
@@ -32,16 +47,19 @@ class Job:
         self.figures = lab.file("figures")
         if os.path.exists(self.figures):
             os.unlink(self.figures)
-        with open(stdin or os.devnull, "rb") as source:
+        with open(stdin or os.devnull, "rb") as source, Interrupts():
             self.process = subprocess.Popen([lab.start, self.figures, *command], env=full, cwd=cwd or lab.path,
                                             stdin=source, stdout=self.output, stderr=self.errors,
                                             start_new_session=True)
+            lab.jobs.append(self)
 
     def end(self):
         """Ends the program and all that it started."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+        if self in self.lab.jobs:
+            self.lab.jobs.remove(self)
 
     def wait(self):
         """-> ({figure: value}, what it wrote)"""
@@ -53,6 +71,7 @@ class Job:
         except BaseException:
             self.end()
             raise
+        self.end()
         texts = []
         for stream in (self.output, self.errors):
             stream.seek(0)
@@ -77,6 +96,12 @@ class Lab:
         self.start = os.path.join(bin_folder, "uslab-bench-start")
         self.load = os.path.join(bin_folder, "uslab-bench-load")
         self.plain = None
+        self.jobs = []  # that may still run
+
+    def end(self):
+        """Ends what runs."""
+        for job in list(self.jobs):
+            job.end()
 
     def file(self, *names):
         return os.path.join(self.path, *names)
