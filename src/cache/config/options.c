@@ -113,7 +113,6 @@ static bool set_partition(const char *value)
 	static const char *const names[] = {
 		[PARTITION_OFF] = "off", [PARTITION_RANDOM] = "random", [PARTITION_TYPED] = "typed"
 	};
-
 	int i = find_name(value, names, ARRAY_SIZE(names));
 
 	if (i < 0)
@@ -272,7 +271,6 @@ static bool set_thp(const char *value)
 		[THP_ALL] = "all",
 		[THP_NEVER] = "never",
 	};
-
 	int i = find_name(value, names, ARRAY_SIZE(names));
 
 	if (i < 0)
