@@ -386,6 +386,8 @@ IN_CHILD(test_buffers_are_reaped)
 
 		CHILD_CHECK(burst_until_they_fit(c, p, BURST_BYTES / 16384));
 		held = c->front.ops->held(&c->front);
+		/* those, and what refills left in the CPU's arrays */
+		CHILD_CHECK(held <= BURST_BYTES / 16384 + 2 * c->front.capacity);
 		if (way) {
 			CHILD_CHECK(cache_alloc_bulk(other, GFP_KERNEL, ARRAY_SIZE(p), p) ==
 				    ARRAY_SIZE(p));
