@@ -3,12 +3,14 @@
  * unit/cache/init_test.c - made ready once, whoever comes first
  */
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "base/atomic.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
 #include "os/cpu/rseq.h"
+#include "smaps.h"
 
 IN_CHILD(test_once)
 {
@@ -77,13 +79,34 @@ IN_BARE_CHILD(test_no_files)
 	CHILD_CHECK(get(make("c", 64, 0, 0)));
 }
 
+/* What USLAB_CONF says of huge pages is done, and said where there are none for this process. */
+static void start_with_huge_pages(void *arg)
+{
+	(void)arg;
+	if (!smaps_has(&go, "VmFlags:") ||
+	    access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0 || is_emulated() ||
+	    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
+		child_cannot("this system has no huge pages");
+	setenv("USLAB_CONF", "thp=never,thp=all", 1);
+	ready();
+	CHILD_CHECK(smaps_has_flag(page_map.base, "hg"));
+}
+
+static void test_huge_pages(void **state)
+{
+	struct child c = child_run(start_with_huge_pages, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "USLAB_CONF: thp: huge pages seem to be switched off"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once),
-		cmocka_unit_test(test_all_at_once),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_no_files),
+		cmocka_unit_test(test_once),	   cmocka_unit_test(test_all_at_once),
+		cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_no_files),
+		cmocka_unit_test(test_huge_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
