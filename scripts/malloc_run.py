@@ -18,7 +18,7 @@ class Failed(Exception):
 
 
 class Interrupts:
-    """SIGINT and SIGTERM wait while a process is started: between fork() and its name nobody could end it."""
+    """SIGINT and SIGTERM wait while a process is started: before its number is known nobody could end it."""
 
     def __enter__(self):
         self.came = []

@@ -21,9 +21,9 @@
  * owner writes zeros there. The chunk that begins at one is left out, and no arena begins at one or
  * little below: small ones are whole.
  *
- * Neither the tables nor the first SMALL_SIZE of the arena have huge pages: a process with little
- * in use would have 2 MiB resident for each place where it uses some. Above that the system's
- * configuration decides (transparent_hugepage), or the option thp (page/thp.h).
+ * The tables have no huge pages, nor has the first SMALL_SIZE of the arena, but with thp=all
+ * (page/thp.h): a process with little in use would have 2 MiB resident for each place where it uses
+ * some. Above that the system's configuration decides (transparent_hugepage), or that option.
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.

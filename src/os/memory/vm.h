@@ -69,9 +69,12 @@ void os_small_pages(void *addr, size_t size);
 
 /* Bytes of a huge page, where the usual ones have 4 KiB. */
 #define OS_HUGE_PAGE (2ul << 20)
-/* In huge ones where it may, unless os_huge_pages_are_off(); failure is ignored. */
+/* Asks for huge pages behind a range (MADV_HUGEPAGE); failure is ignored. */
 void os_huge_pages(void *addr, size_t size);
-/* Are there none for this process, as far as the system says? Context: at the start. */
+/*
+ * Has the system, or PR_SET_THP_DISABLE, switched them off? A hint: sizes may be set one by one
+ * (Linux 6.8). Reads a file: for the start.
+ */
 bool os_huge_pages_are_off(void);
 /*
  * Asks for the memory behind a range to come from a node (its real number) where that has some;
