@@ -39,7 +39,6 @@ int main(void)
 #include "pair_up.h"
 
 #define ROUNDS 3000
-#define MOST_ROUNDS 2000000 /* until what is broken is seen */
 
 static struct kmem_cache *cache;
 static struct front *front;
@@ -185,7 +184,6 @@ static bool one_round(void)
 static void rounds(void *arg)
 {
 	struct kmem_cache_args args = { .front = "array", .engine = "slub" };
-	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	bool wrong = false;
 	unsigned int n;
 
@@ -195,7 +193,7 @@ static void rounds(void *arg)
 	move_words(); /* from now on one place is always left */
 	dice = 88172645463325252ull;
 	pair_start(miss);
-	for (n = 0; n < most && !wrong; n++)
+	for (n = 0; !wrong && pair_goes_on(n, ROUNDS, race_broken); n++)
 		wrong = one_round();
 	if (wrong) {
 		dprintf(STDERR_FILENO, "race: wrong in round %u\n", n);

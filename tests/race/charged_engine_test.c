@@ -30,7 +30,6 @@ static void inject(int step);
 #include "pair_up.h"
 
 #define ROUNDS 50000u
-#define MOST_ROUNDS 2000000u /* until what is broken is seen */
 #define SLABS 8
 #define GROUPS 3u
 #define ID 7u
@@ -159,7 +158,7 @@ static void rounds(void *arg)
 	broken = *(int *)arg;
 	engine_charges = &charges;
 	pair_start(make_on);
-	for (n = 1; n <= (broken ? MOST_ROUNDS : ROUNDS) && !what; n++) {
+	for (n = 1; !what && pair_goes_on(n - 1, ROUNDS, broken); n++) {
 		meet();
 		for (unsigned int i = 0; i < 6; i++) {
 			uint64_t r = mix_bits(n * 8 + i);

@@ -51,7 +51,6 @@ static inline uint64_t *owner_to_write(uint64_t *owner)
 #include "pair_up.h"
 
 #define ROUNDS 3000
-#define MOST_ROUNDS 2000000 /* until what is broken is seen */
 #define CALLS 60
 #define SIZE 192u
 
@@ -205,7 +204,6 @@ static const char *one_round(unsigned int n)
 /* *arg: what is broken. Ends with status 3 once something is wrong. */
 static void rounds(void *arg)
 {
-	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	const char *what = NULL;
 	unsigned int n;
 
@@ -215,7 +213,7 @@ static void rounds(void *arg)
 	make_cache();
 	race_broken = *(int *)arg;
 	pair_start(allocate_on);
-	for (n = 1; n <= most && !what; n++)
+	for (n = 1; !what && pair_goes_on(n - 1, ROUNDS, race_broken); n++)
 		what = one_round(n);
 	if (what) {
 		dprintf(STDERR_FILENO, "race: wrong in round %u: %s\n", n - 1, what);

@@ -39,7 +39,6 @@ static void look_is_over(void);
 #include "pair_up.h"
 
 #define ROUNDS 3000
-#define MOST_ROUNDS 2000000 /* until what is broken is seen */
 #define PAIRS 20
 #define BYTES 192
 
@@ -126,7 +125,6 @@ static bool one_round(unsigned int n)
 /* *arg: what is broken. Ends with status 3 once something is wrong. */
 static void rounds(void *arg)
 {
-	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	bool wrong = false;
 	unsigned int n;
 
@@ -134,7 +132,7 @@ static void rounds(void *arg)
 	make();
 	race_broken = *(int *)arg;
 	pair_start(charge_on);
-	for (n = 1; n <= most && !wrong; n++)
+	for (n = 1; !wrong && pair_goes_on(n - 1, ROUNDS, race_broken); n++)
 		wrong = one_round(n);
 	if (wrong) {
 		dprintf(STDERR_FILENO,

@@ -3,35 +3,77 @@
  * race/pair_up.h - rounds of two threads on two CPUs, which begin and end together
  *
  * One is the test's own, on its second CPU, the other one is started here and pins itself to the
- * first. They spin between rounds, which take some microseconds.
+ * first. They spin between rounds, which take some microseconds; where other programs want these
+ * CPUs, each wait may take a time slice. So how many rounds there are is also a matter of time.
+ *
+ * What is broken on purpose may leave a word of a lock behind that nobody ever changes: a round
+ * that does not end ends the process.
  */
 #ifndef RACE_PAIR_UP_H
 #define RACE_PAIR_UP_H
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
 
 #include "base/atomic.h"
 #include "child.h"
 #include "os/cpu/rseq.h"
 
+#define PAIR_SPIN 65536	       /* looks, before the CPU is given up: that may take milliseconds */
+#define PAIR_FEW 100	       /* rounds, however long they take */
+#define PAIR_SECONDS 15	       /* for the rounds of what is right */
+#define PAIR_BROKEN_SECONDS 60 /* until what is broken is seen */
+#define PAIR_ROUND_SECONDS 10  /* of CPU time: then a round does not end */
+
 static bool pair_ends; /* with the next round; atomic */
 static pthread_t pair_thread;
+static unsigned int pair_meetings; /* how often both have met; atomic */
 
 /* Both come here before and after each round. */
 static void meet(void)
 {
-	static unsigned int round_of_both; /* how often both have begun one; atomic */
-	static unsigned int arrived;	   /* atomic */
-	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
+	static unsigned int arrived;			  /* atomic */
+	unsigned int turn = load_acquire(&pair_meetings); /* pairs with the release below */
 
 	if (fetch_add(&arrived, 1) == 1) {
 		store_relaxed(&arrived, 0);
-		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
+		store_release(&pair_meetings, turn + 1); /* pairs with the acquires */
 	}
-	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
-		if (i % 1024 == 1023)
+	for (unsigned int i = 0; load_acquire(&pair_meetings) == turn; i++)
+		if (i % PAIR_SPIN == PAIR_SPIN - 1)
 			sched_yield();
+}
+
+/* Is there another round, after n? broken: until it is seen, else until there were enough. */
+static bool pair_goes_on(unsigned int n, unsigned int enough, bool broken)
+{
+	static time_t begun; /* of the first round */
+	struct timespec now;
+	time_t seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!n)
+		begun = now.tv_sec;
+	seconds = now.tv_sec - begun;
+	if (broken)
+		return seconds < PAIR_BROKEN_SECONDS;
+	return n < enough && (n < PAIR_FEW || seconds < PAIR_SECONDS);
+}
+
+/* SIGPROF: that much CPU time is gone. */
+static void pair_look_whether_it_ends(int signal)
+{
+	static unsigned int met;
+
+	(void)signal;
+	if (met == load_relaxed(&pair_meetings)) {
+		dprintf(STDERR_FILENO, "race: a round does not end\n");
+		_exit(4);
+	}
+	met = load_relaxed(&pair_meetings);
 }
 
 /* To the CPU of that number among those that this thread may use. */
@@ -59,6 +101,10 @@ static bool pair_is_possible(void)
 
 static void pair_start(void *(*run)(void *))
 {
+	const struct itimerval often = { { PAIR_ROUND_SECONDS, 0 }, { PAIR_ROUND_SECONDS, 0 } };
+
+	signal(SIGPROF, pair_look_whether_it_ends);
+	CHILD_CHECK(!setitimer(ITIMER_PROF, &often, NULL));
 	CHILD_CHECK(!pthread_create(&pair_thread, NULL, run, NULL));
 	pin(1);
 }

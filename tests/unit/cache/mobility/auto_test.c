@@ -27,14 +27,16 @@ static bool wait_for_few_slabs(void)
 	return false;
 }
 
-/* 400 of 4000 objects stay: 70 slabs, of which eight would do. */
+/*
+ * 400 of 4000 objects stay: 70 slabs, of which eight would do. The thread starts when they are all
+ * thin: a round among the frees would leave some that are not worth another one.
+ */
 IN_CHILD(test_by_itself)
 {
 	unsigned long settled;
 
 	setenv("USLAB_CONF", "defrag=30:50", 1);
 	ready();
-	cache_start_threads();
 	open_store(made(&(struct cache_spec){ .name = "store", .size = 64, .ctor = store_ctor }),
 		   MOST);
 	for (unsigned int i = 0; i < store.nr; i++) {
@@ -49,6 +51,7 @@ IN_CHILD(test_by_itself)
 		pthread_mutex_unlock(&store.lock[i]);
 	}
 	cache_shrink(store.c);
+	cache_start_threads();
 	CHILD_CHECK(wait_for_few_slabs());
 	/* and then it lets go: the same would come of it */
 	do {
