@@ -34,10 +34,15 @@ def quotient(a, b):
     return f"{a} / {b} = {ratio:.{digits_of(ratio)}f}", ratio
 
 
+def is_about_one(ratio):
+    """1.10 is: 1.1 - 1 would be a little more than 0.1."""
+    return 0.9 <= ratio <= 1.1
+
+
 def times(published, ours):
     """How a ratio of times that was published compares with ours."""
-    if ours is not None and abs(published - 1) <= 0.1:
-        return "holds" if abs(ours - 1) <= 0.1 else "differs"
+    if ours is not None and is_about_one(published):
+        return "holds" if is_about_one(ours) else "differs"
     return amounts(published, ours)
 
 
