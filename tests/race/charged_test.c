@@ -306,7 +306,7 @@ static void test_signals_without_restart_are_seen(void **state)
 	(void)state;
 	if (!os_rseq_on)
 		skip();
-	c = child_run(interrupted, &broken);
+	c = child_run_broken(interrupted, &broken);
 	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
 	assert_int_not_equal(c.status, 0);
 }

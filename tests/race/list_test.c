@@ -161,7 +161,7 @@ static void without_restart_it_fails(__attribute__((unused)) void **state)
 	struct child c;
 
 	for (int attempt = 0; attempt < 5; attempt++) {
-		c = child_run(storm, &broken);
+		c = child_run_broken(storm, &broken);
 		if (!child_passed(&c))
 			return;
 	}

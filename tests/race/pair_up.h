@@ -5,17 +5,12 @@
  * One is the test's own, on its second CPU, the other one is started here and pins itself to the
  * first. They spin between rounds, which take some microseconds; where other programs want these
  * CPUs, each wait may take a time slice. So how many rounds there are is also a matter of time.
- *
- * What is broken on purpose may leave a word of a lock behind that nobody ever changes: a round
- * that does not end ends the process.
  */
 #ifndef RACE_PAIR_UP_H
 #define RACE_PAIR_UP_H
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include "base/atomic.h"
@@ -26,7 +21,6 @@
 #define PAIR_FEW 100	       /* rounds, however long they take */
 #define PAIR_SECONDS 15	       /* for the rounds of what is right */
 #define PAIR_BROKEN_SECONDS 60 /* until what is broken is seen */
-#define PAIR_ROUND_SECONDS 10  /* of CPU time: then a round does not end */
 
 static bool pair_ends; /* with the next round; atomic */
 static pthread_t pair_thread;
@@ -63,19 +57,6 @@ static bool pair_goes_on(unsigned int n, unsigned int enough, bool broken)
 	return n < enough && (n < PAIR_FEW || seconds < PAIR_SECONDS);
 }
 
-/* SIGPROF: that much CPU time is gone. */
-static void pair_look_whether_it_ends(int signal)
-{
-	static unsigned int met;
-
-	(void)signal;
-	if (met == load_relaxed(&pair_meetings)) {
-		dprintf(STDERR_FILENO, "race: a round does not end\n");
-		_exit(4);
-	}
-	met = load_relaxed(&pair_meetings);
-}
-
 /* To the CPU of that number among those that this thread may use. */
 static void pin(unsigned int which)
 {
@@ -101,10 +82,6 @@ static bool pair_is_possible(void)
 
 static void pair_start(void *(*run)(void *))
 {
-	const struct itimerval often = { { PAIR_ROUND_SECONDS, 0 }, { PAIR_ROUND_SECONDS, 0 } };
-
-	signal(SIGPROF, pair_look_whether_it_ends);
-	CHILD_CHECK(!setitimer(ITIMER_PROF, &often, NULL));
 	CHILD_CHECK(!pthread_create(&pair_thread, NULL, run, NULL));
 	pin(1);
 }
@@ -126,11 +103,12 @@ static void pair_run(void (*rounds)(void *), int broken)
 
 	if (!os_rseq_on || !pair_is_possible())
 		skip(); /* nothing is under way on another CPU */
-	c = child_run(rounds, &broken);
 	if (!broken) {
+		c = child_run(rounds, &broken);
 		assert_true(child_passed(&c));
 		return;
 	}
+	c = child_run_broken(rounds, &broken);
 	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
 	assert_int_not_equal(c.status, 0);
 }

@@ -205,7 +205,7 @@ static void test_little_room(void **state)
 static void is_seen(int what)
 {
 	struct rules rules = { what, SIZE_MAX >> 1 };
-	struct child c = child_run(run, &rules);
+	struct child c = child_run_broken(run, &rules);
 
 	assert_int_not_equal(c.status, 0);
 }

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -58,7 +59,20 @@ static void drop_emulators_line(char *text)
 		*line = '\0';
 }
 
-struct child child_run(void (*fn)(void *arg), void *arg)
+/* This process ends by SIGKILL then, whatever it does with signals and alarms. */
+static void end_after(unsigned int seconds)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	const struct itimerspec later = { .it_value = { .tv_sec = seconds } };
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+	    timer_settime(timer, 0, &later, NULL) != 0)
+		give_up("timer");
+}
+
+/* seconds: 0 is as long as it takes. */
+static struct child run(void (*fn)(void *arg), void *arg, unsigned int seconds)
 {
 	struct child c = { 0 };
 	int pipes[2];
@@ -81,6 +95,8 @@ struct child child_run(void (*fn)(void *arg), void *arg)
 		dup2(pipes[1], STDERR_FILENO);
 		close(pipes[0]);
 		close(pipes[1]);
+		if (seconds)
+			end_after(seconds);
 		fn(arg);
 		_exit(0);
 	}
@@ -96,6 +112,16 @@ struct child child_run(void (*fn)(void *arg), void *arg)
 		skip();
 	}
 	return c;
+}
+
+struct child child_run(void (*fn)(void *arg), void *arg)
+{
+	return run(fn, arg, 0);
+}
+
+struct child child_run_broken(void (*fn)(void *arg), void *arg)
+{
+	return run(fn, arg, CHILD_BROKEN_SECONDS);
 }
 
 bool child_passed(const struct child *c)
