@@ -52,8 +52,8 @@ static void delay_install(uint64_t r)
 {
 	int loops = (int)(r >> 8 & 511);
 
-	if (race_broken & BROKEN_MOVED) /* seen only between the loads, with a whole move there */
-		r &= ~(7ull << 23 | 3);
+	if (race_broken & BROKEN_MOVED)
+		r &= ~3ull; /* await_move() */
 	race_delay[24] = (int)(r >> 33 & 1023);
 
 	if (r & 3) {
@@ -153,11 +153,13 @@ static void move_words(void)
 	if (front_place_words(front, percpu_is_inline(front->id)))
 		abort();
 	front_open(front);
+	fetch_add(&race_moves, 1);
 }
 
 /* true: something was wrong. */
 static bool one_round(void)
 {
+	unsigned int awaits = load_relaxed(&race_awaits);
 	uint64_t r = draw();
 	unsigned int what = race_broken & BROKEN_MOVED ? 1 : r & 3;
 	bool close = what == 0;
@@ -165,12 +167,15 @@ static bool one_round(void)
 
 	meet();
 	spin((int)(r >> 8 & 4095));
-	if (close)
+	if (close) {
 		front_close(front);
-	else if (what == 1)
+	} else if (what == 1) {
+		if (race_broken & BROKEN_MOVED)
+			await_change(&race_awaits, awaits, 10);
 		move_words();
-	else if (kmem_cache_set_capacity(cache, front->capacity == 5 ? 31 : 5))
+	} else if (kmem_cache_set_capacity(cache, front->capacity == 5 ? 31 : 5)) {
 		abort();
+	}
 	meet();
 	wrong = is_wrong(close);
 	if (close)

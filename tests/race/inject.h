@@ -9,6 +9,8 @@
 #ifndef RACE_INJECT_H
 #define RACE_INJECT_H
 
+#include <sched.h>
+
 #include "delay.h"
 
 #define COMMIT_FIRST BROKEN(2, "movq %[new_value], (%[word])")
@@ -96,18 +98,44 @@ static int race_fence(unsigned int cpu)
 	return ret;
 }
 
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/time/clock.h"
+
+static unsigned int race_moves;	 /* of words to the other place; atomic */
+static unsigned int race_awaits; /* how often one was waited for; atomic */
+
+/* Until *word is another one, whatever the fences of a move take; but not for ever. */
+static void await_change(const unsigned int *word, unsigned int before, unsigned int ms)
+{
+	uint64_t end = os_clock_ms() + ms;
+
+	while (load_relaxed(word) == before && os_clock_ms() < end)
+		sched_yield();
+}
+
+/* A move that is not seen has to lie in the delay as a whole. */
+static void await_move(void)
+{
+	unsigned int before = load_relaxed(&race_moves);
+
+	fetch_add(&race_awaits, 1);
+	await_change(&race_moves, before, 100);
+}
+
 /* Place 0: before one of the loads of the C code around the sequences. */
 static inline void race_delay_load(void)
 {
 	if (race_delay[0] > 0 && race_skip-- <= 0) {
-		spin(race_delay[0]);
+		if (race_broken & BROKEN_MOVED)
+			await_move();
+		else
+			spin(race_delay[0]);
 		race_delay[0] = 0;
 	}
 }
 
 /* The drain's look at the word after the fence is the only load_acquire() of percpu.c. */
-#include "base/atomic.h"
-#include "base/bits.h"
 #undef load_acquire
 #define load_acquire(p) (race_broken & BROKEN_RETRY ? left : __atomic_load_n((p), __ATOMIC_ACQUIRE))
 #define os_rseq_fence race_fence

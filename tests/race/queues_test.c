@@ -2,7 +2,7 @@
 /*
  * race/queues_test.c - the queues front with delays and moves between all of its steps
  *
- * ctest: timeout=60 serial
+ * ctest: serial
  *
  * The front is compiled into this file with its per-CPU steps and its locks wrapped: before a step
  * the thread may yield, so that others of its CPU get in between, or be moved to another CPU, so

@@ -622,7 +622,7 @@ static void broken_storm(void *arg)
 {
 	race_broken = *(int *)arg;
 	nr_caches = ARRAYS;
-	storm(200, 0, false);
+	storm(100, 0, false);
 }
 
 static void expect_failure(int broken)

@@ -420,7 +420,6 @@ IN_CHILD(test_signals)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 
-	alarm(200);
 	cache = kmem_cache_create("signals", 64, 0, 0, NULL);
 	CHILD_CHECK(mempool_init_slab_pool(&pool, 4, cache) == 0);
 	CHILD_CHECK(uslab_set_failslab("1,50,0,-1") == 0);

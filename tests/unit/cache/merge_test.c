@@ -57,6 +57,7 @@ IN_CHILD(test_vector_6)
 	char *obj;
 
 	ready();
+	stay_here();
 	a = make("A", 60, 0, 0);
 	CHILD_CHECK(a->engine.size == 64 && a->engine.object_size == 60);
 	cache_unique_id(a, id);

@@ -12,6 +12,7 @@
 
 #include "base/mix.h"
 #include "debug/kfence/kfence.h"
+#include "debug/stacks.h"
 #include "fixture.h"
 #include "front/front.h"
 
@@ -275,16 +276,19 @@ static void stress_fork(void)
 
 	e->ops->each_lock(e, lock_fork_prepare);
 	buddy_each_lock(lock_fork_prepare);
+	stacks_each_lock(lock_fork_prepare);
 	meta_each_lock(lock_fork_prepare);
 	pid = fork();
 	if (pid) {
 		meta_each_lock(lock_fork_parent);
+		stacks_each_lock(lock_fork_parent);
 		buddy_each_lock(lock_fork_parent);
 		e->ops->each_lock(e, lock_fork_parent);
 		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 		return;
 	}
 	meta_each_lock(lock_fork_child);
+	stacks_each_lock(lock_fork_child);
 	buddy_each_lock(lock_fork_child);
 	e->ops->each_lock(e, lock_fork_child);
 	e->ops->check(e);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/atomic.h"
+#include "fake_clock.h"
 #include "fixture.h"
 #include "os/lock/lock.h"
 #include "page/pcp_runs.h"
@@ -280,14 +281,13 @@ IN_CHILD(those_of_other_nodes_go_home)
 /* After the delay a free that looks at the clock gives them back. */
 IN_CHILD(idle_ones_go)
 {
-	NEEDS_BARE_PROCESS();
 	fresh_runs(1, 1);
 	buddy_set_purge(SIZE_MAX, 64);
 	want(TEN);
 	buddy_rebalance();
 	CHILD_CHECK(kept().count == 1);
 	for (unsigned int i = 0; i < 100 && kept().count; i++) {
-		usleep(20000);
+		fake_clock_pass(20);
 		buddy_rebalance();
 	}
 	CHILD_CHECK(kept().count == 0 && pages_used() == 0);
@@ -318,13 +318,12 @@ IN_CHILD(ages_are_right_for_days)
 /* Also if another length comes and goes all the time, at any delay. */
 IN_CHILD(idle_ones_go_beside_busy_ones)
 {
-	NEEDS_BARE_PROCESS();
 	fresh_runs(1, 1);
 	buddy_set_purge(SIZE_MAX, 48); /* a quarter is less than the clock's unit */
 	want(TWENTY);
 	for (unsigned int i = 0; i < 100 && kept().pages >= 20; i++) {
 		put(get(TEN));
-		usleep(10000);
+		fake_clock_pass(10);
 		buddy_rebalance();
 	}
 	CHILD_CHECK(kept().pages < 20);
@@ -335,13 +334,12 @@ IN_CHILD(puts_look_at_the_clock)
 {
 	char *p;
 
-	NEEDS_BARE_PROCESS();
 	fresh_runs(1, 1);
 	buddy_set_purge(SIZE_MAX, 64);
 	want(TEN);
 	p = get(MIB);
 	CHILD_CHECK(run_free(p) && buddy_zones[0].stats.nr_dirty > 0);
-	usleep(200000);
+	fake_clock_pass(200);
 	for (unsigned int i = 0; i < 2 * CLOCK_EVERY; i++)
 		CHILD_CHECK(run_free(get(TEN)));
 	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 0 && kept().count == 1);
@@ -352,7 +350,6 @@ IN_CHILD(a_put_looks_at_the_clock_while_much_is_free)
 {
 	char *p[16];
 
-	NEEDS_BARE_PROCESS();
 	fresh_runs(1, 1);
 	buddy_set_purge(64 * MIB, 64);
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
@@ -361,7 +358,7 @@ IN_CHILD(a_put_looks_at_the_clock_while_much_is_free)
 		CHILD_CHECK(run_free(p[i]));
 	want(TEN);
 	CHILD_CHECK(buddy_many_wait(0));
-	usleep(200000);
+	fake_clock_pass(200);
 	CHILD_CHECK(run_free(get(TEN)));
 	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 0 && kept().count == 1);
 }

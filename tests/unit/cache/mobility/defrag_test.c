@@ -34,6 +34,7 @@ static void fill_slabs(unsigned int nr, unsigned int left)
 IN_CHILD(test_endless_budget)
 {
 	ready();
+	stay_here(); /* a CPU's objects lie slab by slab */
 	open_store(make_store("store"), MOST);
 	fill_slabs(8, objects_per_slab() / 8);
 	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, UINT64_MAX) == 0);
@@ -65,6 +66,7 @@ static bool packs(unsigned int percent, unsigned int share, unsigned int more)
 IN_CHILD(test_ratio)
 {
 	ready();
+	stay_here(); /* a CPU's objects lie slab by slab */
 	CHILD_CHECK(packs(0, 12, 0) && !packs(0, 13, 1));
 	CHILD_CHECK(packs(20, 20, 0) && !packs(20, 20, 1));
 	CHILD_CHECK(packs(50, 50, 0) && !packs(50, 50, 1));
@@ -97,6 +99,7 @@ IN_CHILD(test_emptiest_first)
 	unsigned int per_slab, last = 0;
 
 	ready();
+	stay_here();
 	open_store(make_store("store"), MOST);
 	per_slab = objects_per_slab();
 	for (unsigned int i = 0; i < 8 * per_slab; i++)

@@ -77,6 +77,7 @@ IN_CHILD(test_by_address)
 	void *p;
 
 	CHILD_CHECK(cache_init() == 0 && kmalloc_init() == 0);
+	stay_here();
 	CHILD_CHECK(profile_switch(true) == 0);
 	p = kmalloc_alloc(64, GFP_KERNEL, -1);
 	c = cache_of_object(p);

@@ -177,15 +177,16 @@ static void report_many(void)
 /* What finds no space in a text is left out, and counts as it does beyond the burst. */
 static void child_reports_many(void *arg)
 {
-	unsigned int begun = 0;
+	unsigned int first, begun = 0; /* they differ: the second text says that it is tainted */
 
 	(void)arg;
 	CHILD_CHECK(report_set_file("/dev/null") && report_set_interval("100000"));
 	report_set_hook(hook_for_many, &begun, false);
 	report_many();
-	CHILD_CHECK(begun > 10 && report_counters.suppressed == MANY - begun);
+	first = begun;
+	CHILD_CHECK(first > 10 && report_counters.suppressed == MANY - first);
 	report_many(); /* the burst leaves out all of it */
-	CHILD_CHECK(report_counters.suppressed == 2 * MANY - begun);
+	CHILD_CHECK(report_counters.suppressed == 2 * MANY - first);
 	CHILD_CHECK(report_counters.reports == 2 * MANY);
 }
 

@@ -23,7 +23,7 @@ static uint64_t fine_ms(void)
 
 /*
  * It lags by up to a tick of the kernel, which may be late itself where a hypervisor holds a CPU
- * back: so most looks count, not each.
+ * back: so most of its values count, not each, however long one of them stood.
  */
 static void test_agrees(void **state)
 {
@@ -40,8 +40,10 @@ static void test_agrees(void **state)
 
 		assert_true(now >= last);
 		assert_true(now <= fine_ms());
-		looks++;
-		close += now + 11 >= before;
+		if (now != last || !looks) {
+			looks++;
+			close += now + 11 >= before;
+		}
 		last = now;
 	}
 	assert_true(2 * close > looks);
