@@ -76,9 +76,18 @@ class DeployedTest(InFolder):
         self.addCleanup(program.wait)
         child = self.child_of(program.pid, "sleep")
         self.addCleanup(os.kill, int(child), signal.SIGKILL)
-        done = run(BIN, "info", "-p", child)
+        done = self.info_of(child)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("malloc-", done.stdout)
+
+    def info_of(self, pid):
+        """It has its name before it has the library, and that before its first malloc."""
+        end = time.monotonic() + WAIT
+        while True:
+            done = run(BIN, "info", "-p", pid)
+            if not done.returncode or time.monotonic() > end:
+                return done
+            time.sleep(0.1)
 
     def child_of(self, pid, name):
         end = time.monotonic() + WAIT

@@ -57,7 +57,7 @@ def main():
         return objects, packs  # a pack is named after what is in it
 
     preload.compare(lab, peaks, "git gc", [*GIT, "-C", clone, "gc", "--quiet"], outcome,
-                    before=before)
+                    before=before, most=4)
     # Hundreds of short-lived objects of 4 to 13 KiB in all sizes, the worst there is for size classes: 1.11 to
     # 1.15, and 1.16 beside other work.
     # Once, as a rule: the peak of one thread that always does the same varies by a thousandth or two, but

@@ -544,17 +544,26 @@ class Options(InOwnFolder):
             while process.poll() is None and time.monotonic() < deadline:
                 pids = children_of(process.pid)
                 if pids:
-                    os.kill(pids[0], signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):  # it has just ended
+                        os.kill(pids[0], signal.SIGKILL)
                     break
             output = process.communicate(timeout=300)
             return process.returncode, output[0].decode(), output[1].decode()
+
+    def kill_first(self, *arguments):
+        """Once more where this test came too late for the first worker, of slab."""
+        for _ in range(5):
+            status, text, errors = self.kill_worker(*arguments)
+            if status and ": slub: " not in errors:
+                break
+        return status, text, errors
 
     def test_worker_that_dies(self):
         death = (f"uslab compare: {TRACES[1]}: slab: its process was killed by signal 9 "
                  "(Killed)\n")
         arguments = ("-r1", "-e", "slab,slub", "-j", TRACES[1])
-        self.assertEqual(self.kill_worker(*arguments), (1, "", death))
-        status, text, errors = self.kill_worker("-k", *arguments)
+        self.assertEqual(self.kill_first(*arguments), (1, "", death))
+        status, text, errors = self.kill_first("-k", *arguments)
         self.assertEqual((status, errors), (1, death))
         trace = json.loads(text)["traces"][0]
         self.assertEqual(list(trace["engines"]), ["slub"])

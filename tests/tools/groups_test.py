@@ -167,7 +167,7 @@ static void *hit(void *group)
 	for (unsigned long i = 0;; i++) {
 		block = malloc(200);
 		free(block);
-		if (group && i % 10000 == 0)
+		if (group && i % 1000 == 0)
 			block = leak_here();
 	}
 	return NULL;

@@ -30,7 +30,7 @@ SUBJECT = r"""
 #include <unistd.h>
 #include <uslab/slab.h>
 
-static struct kmem_cache *plain, *tracked, *sparse;
+static struct kmem_cache *plain, *tracked, *sparse, *polled;
 static char *objects[1000], *more[100];
 static volatile sig_atomic_t overrun, grow;
 
@@ -76,6 +76,7 @@ int main(void)
 	for (int i = 0; i < 10; i++)
 		users[i] = kmem_cache_alloc(tracked, GFP_KERNEL);
 	sparse = kmem_cache_create("sparse", 1000, 0, SLAB_RECLAIM_ACCOUNT, NULL);
+	polled = kmem_cache_create("polled", 100, 0, SLAB_STORE_USER, NULL);
 	for (int i = 0; i < 400; i++)
 		more[i % 100] = kmem_cache_alloc(sparse, GFP_KERNEL);
 	for (int i = 0; i < 100; i++)
@@ -83,7 +84,7 @@ int main(void)
 	printf("ready\n%p %p %p %p\n", users[3], objects[7], kmalloc(1 << 20, GFP_KERNEL), (void *)&main);
 	fflush(stdout);
 	for (;;) {
-		uslab_cache_free(tracked, uslab_cache_alloc(tracked, GFP_KERNEL));
+		uslab_cache_free(polled, uslab_cache_alloc(polled, GFP_KERNEL)); /* the others stand still */
 		if (grow) {
 			grow = 0;
 			take_one_hundred(plain);

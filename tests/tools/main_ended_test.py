@@ -142,6 +142,9 @@ class Tools(InOwnFolder):
         """The end of the main thread is not taken for that of the process."""
         pid = self.start(1500)
         self.check_track(pid, 3)
+        end = time.monotonic() + 60
+        while self.state(pid) != "Z" and time.monotonic() < end:
+            time.sleep(0.1)
         self.assertEqual(self.state(pid), "Z")
         self.assertNotIn("U", self.flags(pid))
 

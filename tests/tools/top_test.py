@@ -308,7 +308,7 @@ class Batch(unittest.TestCase):
             path = compile_program(folder, "subject", PROGRAM, *WITH_LIBRARY)
             with subprocess.Popen([path], stdout=subprocess.PIPE, text=True) as program:
                 self.assertEqual(program.stdout.readline(), "ready\n")
-                run = self.top("-p", program.pid, "-b", "-n", 2, "-d", 0.5, "-s", "growth")
+                run = self.top("-p", program.pid, "-b", "-n", 2, "-d", 2.5, "-s", "growth")
                 program.kill()
         self.assertEqual((run.stderr, run.returncode), ("", 0))
         looks = run.stdout.strip().split("\n\n")

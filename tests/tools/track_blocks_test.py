@@ -99,7 +99,7 @@ class TrackBlocks(InFolder):
 
     def test_by_name(self):
         pid = self.start()
-        found, _ = self.track(pid, "-c", "malloc-large", "-i", 2)
+        found, _ = self.track(pid, "-c", "malloc-large", "-i", 4)
         self.assertFalse(found["estimated"])
         sites = {site["function"]: site for site in found["sites"]}
         for function, mark, size in (("map_video", "VIDEO", 8 << 20),

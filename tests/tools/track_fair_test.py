@@ -54,7 +54,12 @@ def sites_of(found):
 
 def check_full(pid, shares):
     """What is known of the loop is what --full counts; a round may have been cut in two."""
-    sites = sites_of(track(pid, "--full"))
+    for _ in range(3):  # once more, if the program hardly ran meanwhile
+        sites = sites_of(track(pid, "--full"))
+        if set(shares) <= set(sites):
+            break
+    else:
+        sys.exit(f"--full does not know all of {sorted(shares)}: {sorted(sites)}")
     total = sum(site["objects"] for name, site in sites.items() if name in shares)
     for name, share in shares.items():
         site = sites[name]

@@ -234,7 +234,7 @@ class Track(InFolder):
         lines = self.track("-c", CACHE, "--sample", "--once", "-i", 3, "--top", 1).split("\n")
         self.assertIn("95 of 100", lines[1])
         self.assertRegex(lines[2], r"^ +Objects +Bytes +\+-% +Kept/s +\+-% +Share Age .*Call site$")
-        self.assertRegex(lines[3], r"^ +\d+ +[\d.]+ KiB +\d+% +([\d.]+ +\d+%|<[\d.]+) +[\d.]+- *[\d.]+%"
+        self.assertRegex(lines[3], r"^ +\d+ +[\d.]+ [KM]iB +\d+% +([\d.]+ +\d+%|<[\d.]+) +[\d.]+- *[\d.]+%"
                                    rf" +[\d.]+/[\d.]+/[\d.]+  hoard hoarder.c:{HOARD_LINE}  {CACHE}$")
 
     def test_what_grows(self):
@@ -248,7 +248,7 @@ class Track(InFolder):
         lines = self.track("--cache", CACHE, "--once", "-i", 1, "--top", 1).split("\n")
         self.assertRegex(lines[0], rf"^hoarder \({self.pid}\): tracked for [\d.]+ s: {CACHE} \(")
         self.assertRegex(lines[1], r"^ +Objects +Bytes +Kept/s Age min/mean/max s  Call site$")
-        self.assertRegex(lines[2], r"^ +\d+ +[\d.]+ KiB +[\d.]+ +[\d.]+/[\d.]+/[\d.]+  hoard "
+        self.assertRegex(lines[2], r"^ +\d+ +[\d.]+ [KM]iB +[\d.]+ +[\d.]+/[\d.]+/[\d.]+  hoard "
                                    rf"hoarder.c:{HOARD_LINE}  {CACHE}$")
         self.assertRegex(lines[3], r"^ +hoard\+0x[0-9a-f]+/0x[0-9a-f]+ \[hoarder\]  hoarder.c:")
         self.assertRegex(lines[4], r"^ +main\+")
