@@ -6,8 +6,8 @@
  *
  * page/limit.c is compiled into this program, with a delay before and behind its fence. In each
  * round two threads count what they take in zones of their own, ask, and take it back if they may
- * not. Never may both. Those that ask before they count, as the contract forbids, must be found out:
- * now and then both ask at the same moment.
+ * not. Never may both. Those that ask before they count, as the contract forbids, must be found
+ * out: now and then both ask at the same moment.
  */
 #include <sched.h>
 
