@@ -36,10 +36,9 @@ static void delay(void);
 #define EACH 8ul
 #define ROUNDS 30000u
 #define FEW_ROUNDS 200u /* however long they take */
-#define SECONDS \
-	20 /* for all of them: where others want the CPUs each meeting may take a time slice */
-#define SPIN 65536u  /* looks before the CPU is given up */
-#define TOGETHER 16u /* in one in so many rounds what is broken asks at the same moment */
+#define SECONDS 20	/* for the others: each meeting may take a time slice */
+#define SPIN 65536u	/* looks before the CPU is given up */
+#define TOGETHER 16u	/* in one in so many rounds what is broken asks at the same moment */
 
 static bool broken;
 static unsigned int stop;	/* atomic */

@@ -24,19 +24,19 @@
 
 static bool pair_ends; /* with the next round; atomic */
 static pthread_t pair_thread;
-static unsigned int pair_meetings; /* how often both have met; atomic */
 
 /* Both come here before and after each round. */
 static void meet(void)
 {
-	static unsigned int arrived;			  /* atomic */
-	unsigned int turn = load_acquire(&pair_meetings); /* pairs with the release below */
+	static unsigned int round_of_both; /* how often both have begun one; atomic */
+	static unsigned int arrived;	   /* atomic */
+	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
 
 	if (fetch_add(&arrived, 1) == 1) {
 		store_relaxed(&arrived, 0);
-		store_release(&pair_meetings, turn + 1); /* pairs with the acquires */
+		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
 	}
-	for (unsigned int i = 0; load_acquire(&pair_meetings) == turn; i++)
+	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
 		if (i % PAIR_SPIN == PAIR_SPIN - 1)
 			sched_yield();
 }

@@ -25,7 +25,7 @@ struct child child_run(void (*fn)(void *arg), void *arg);
 /*
  * The same with something broken on purpose, which a status other than 0 tells. What is broken may
  * also leave a lock behind that nobody ever releases: the child is killed after
- * CHILD_BROKEN_SECONDS. Whoever is right has to be done by then on a busy machine, too.
+ * CHILD_BROKEN_SECONDS. One that finds nothing wrong has to end long before that.
  */
 #define CHILD_BROKEN_SECONDS 200
 struct child child_run_broken(void (*fn)(void *arg), void *arg);

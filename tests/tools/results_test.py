@@ -284,7 +284,8 @@ class Verdicts(unittest.TestCase):
                 (3.0, 5.01, "stronger"), (3.0, 1.0, "differs"), (3.0, 0.5, "differs"),
                 (0.5, 0.6, "holds"), (0.5, 0.7, "weaker"), (0.5, 0.3, "stronger"),
                 (0.5, 1.2, "differs"), (1.08, 0.92, "holds"), (1.08, 1.12, "differs"),
-                (0.95, 1.09, "holds"), (0.95, 0.88, "differs"), (1.08, None, "not measured")):
+                (0.95, 1.09, "holds"), (0.95, 0.88, "differs"), (1.1, 0.9, "holds"),
+                (0.9, 1.1, "holds"), (1.08, None, "not measured")):
             self.assertEqual(times(published, ours), expected, (published, ours))
             if ours:
                 self.assertEqual(verdict(published, ours, False), expected)
