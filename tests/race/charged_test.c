@@ -253,7 +253,7 @@ static void test_no_key_is_seen(void **state)
 /* ---- signals between any two instructions: sequences of one thread, nested ---- */
 
 static volatile sig_atomic_t signals;
-static void *held; /* by the handler */
+static void *volatile held; /* by the handler */
 
 static void allocate_in_handler(int signal)
 {

@@ -165,7 +165,7 @@ static void test_no_second_look_is_seen(void **state)
 /* ---- signals between any two instructions: sequences of one thread, nested ---- */
 
 static volatile sig_atomic_t signals;
-static uint32_t held; /* by the handler: the group that is charged; 0: none */
+static volatile uint32_t held; /* by the handler: the group that is charged; 0: none */
 
 /* Charges and uncharges in turn, so that the stock is another one afterwards. */
 static void charge_in_handler(int signal)
