@@ -29,7 +29,7 @@
 #define STEPPED_FLAG 0x100ul
 
 static void (*stepped_handler)(unsigned long step);
-static unsigned long stepped_steps;
+static volatile unsigned long stepped_steps;
 
 static void stepped_on_trap(int sig)
 {

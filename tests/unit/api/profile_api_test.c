@@ -329,7 +329,7 @@ IN_CHILD(test_other_thread)
 }
 
 static volatile sig_atomic_t handled;
-static int handler_line;
+static volatile int handler_line;
 
 static void on_signal(int sig)
 {

@@ -171,7 +171,7 @@ static void the_programs_handler_hears_the_rest(void **state)
  * A handler that calls the one before it, which is ours, which has it as the one behind: no circle.
  */
 static struct sigaction before;
-static unsigned int nr_chained;
+static volatile unsigned int nr_chained;
 
 static void chain(int sig, siginfo_t *info, void *context)
 {

@@ -439,7 +439,7 @@ static void test_garbage_frame_pointers(void **state)
 
 /* ---- signals at any time --------------------------------------------------------------------- */
 
-static unsigned int nr_ticks, nr_alike;
+static volatile unsigned int nr_ticks, nr_alike;
 
 static void on_tick(int number)
 {
