@@ -63,7 +63,8 @@ static void meet(void)
 {
 	unsigned int now = load_acquire(&turn); /* pairs with the release below */
 
-	if (fetch_add(&arrived, 1) == THREADS - 1) {
+	/* what each has written so far the other one sees: the last one releases it, too */
+	if (__atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL) == THREADS - 1) {
 		store_relaxed(&arrived, 0);
 		store_release(&turn, now + 1); /* pairs with the acquires */
 	}

@@ -32,7 +32,8 @@ static void meet(void)
 	static unsigned int arrived;	   /* atomic */
 	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
 
-	if (fetch_add(&arrived, 1) == 1) {
+	/* what each has written so far the other one sees: the last one releases it, too */
+	if (__atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL) == 1) {
 		store_relaxed(&arrived, 0);
 		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
 	}
