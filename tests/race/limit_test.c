@@ -32,18 +32,17 @@ static void delay(void);
 #include <time.h>
 #include <cmocka.h>
 
+#include "meet.h"
+
 #define THREADS 2u
 #define EACH 8ul
 #define ROUNDS 30000u
 #define FEW_ROUNDS 200u /* however long they take */
 #define SECONDS 20	/* for the others: each meeting may take a time slice */
-#define SPIN 65536u	/* looks before the CPU is given up */
 #define TOGETHER 16u	/* in one in so many rounds what is broken asks at the same moment */
 
 static bool broken;
 static unsigned int stop;	/* atomic */
-static unsigned int arrived;	/* atomic */
-static unsigned int turn;	/* atomic */
 static unsigned int round_nr;	/* written while the other thread waits */
 static unsigned long admitted;	/* in this round; atomic */
 static unsigned long most_seen; /* admitted in a round */
@@ -57,20 +56,6 @@ static void delay(void)
 		sched_yield();
 	for (unsigned int i = 0; i < dice / 64 % 200; i++)
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static void meet(void)
-{
-	unsigned int now = load_acquire(&turn); /* pairs with the release below */
-
-	/* what each has written so far the other one sees: the last one releases it, too */
-	if (__atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL) == THREADS - 1) {
-		store_relaxed(&arrived, 0);
-		store_release(&turn, now + 1); /* pairs with the acquires */
-	}
-	for (unsigned int i = 0; load_acquire(&turn) == now; i++)
-		if (i % SPIN == SPIN - 1)
-			sched_yield();
 }
 
 static void hold(unsigned int node, unsigned long pages)

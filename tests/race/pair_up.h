@@ -16,31 +16,14 @@
 #include "base/atomic.h"
 #include "child.h"
 #include "os/cpu/rseq.h"
+#include "meet.h"
 
-#define PAIR_SPIN 65536	       /* looks, before the CPU is given up: that may take milliseconds */
 #define PAIR_FEW 100	       /* rounds, however long they take */
 #define PAIR_SECONDS 15	       /* for the rounds of what is right */
 #define PAIR_BROKEN_SECONDS 60 /* until what is broken is seen */
 
 static bool pair_ends; /* with the next round; atomic */
 static pthread_t pair_thread;
-
-/* Both come here before and after each round. */
-static void meet(void)
-{
-	static unsigned int round_of_both; /* how often both have begun one; atomic */
-	static unsigned int arrived;	   /* atomic */
-	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
-
-	/* what each has written so far the other one sees: the last one releases it, too */
-	if (__atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL) == 1) {
-		store_relaxed(&arrived, 0);
-		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
-	}
-	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
-		if (i % PAIR_SPIN == PAIR_SPIN - 1)
-			sched_yield();
-}
 
 /* Is there another round, after n? broken: until it is seen, else until there were enough. */
 static bool pair_goes_on(unsigned int n, unsigned int enough, bool broken)
