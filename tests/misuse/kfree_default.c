@@ -8,21 +8,10 @@
  * misuse: kfree_default_cpuslab USLAB_CONF=front=cpuslab,report.burst=0
  * misuse: kfree_default_slab USLAB_CONF=engine=slab,report.burst=0
  */
-#include <sched.h>
 
 #include <uslab/slab.h>
 
 #include "misuse.h"
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
-}
 
 static __attribute__((noinline)) void drop(void *p)
 {

@@ -6,7 +6,6 @@
  * misuse: kfree_rcu
  * misuse: kfree_rcu_debug USLAB_DEBUG=FZPU
  */
-#include <sched.h>
 
 #include <uslab/rcu.h>
 
@@ -34,16 +33,6 @@ static void grace(void)
 	waiting = NULL;
 	if (head)
 		waiting_func(head);
-}
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
 }
 
 static struct node *wild_node(void *p)

@@ -23,7 +23,6 @@
  * With a second argument it works on until its standard input ends, for tests/tools/latent_test.py.
  */
 #include <poll.h>
-#include <sched.h>
 
 #include <uslab/slab.h>
 
@@ -120,16 +119,6 @@ static void work_on(void)
 		for (int i = 0; i < 200; i++)
 			kmem_cache_free(work, objs[i]);
 	}
-}
-
-/* Another CPU has no array of these objects yet: its frees look at once. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
 }
 
 int main(int argc, char **argv)

@@ -7,21 +7,10 @@
  * misuse: lent_debug USLAB_DEBUG=FZPU
  * misuse: lent_abort USLAB_CONF=report=abort
  */
-#include <sched.h>
 
 #include <uslab/slab.h>
 
 #include "misuse.h"
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
-}
 
 static __attribute__((noinline)) void given_to_another(struct slab_sheaf *sheaf)
 {

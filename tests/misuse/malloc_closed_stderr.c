@@ -7,7 +7,6 @@
  * misuse: malloc_closed_stderr_filed USLAB_CONF=report.file=/dev/stdout
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,16 +19,6 @@ static int start_again(char *program)
 	close(2);
 	execl(program, program, "again", NULL);
 	return 1;
-}
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
 }
 
 static __attribute__((noinline)) void free_twice(void)

@@ -18,19 +18,8 @@
  */
 #include <malloc.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include "misuse.h"
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
-}
 
 /* A size that libc's own start does not ask for. */
 #define SIZE 352

@@ -11,6 +11,7 @@
 #ifndef MISUSE_H
 #define MISUSE_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,19 @@ static inline char *wild(const void *p)
 	const void *volatile hidden = p;
 
 	return (char *)hidden;
+}
+
+/*
+ * On the CPU where it is: what a report says of a slab depends on which CPU has the object, and what
+ * is noticed at once on whether the CPU has an array.
+ */
+static inline void stay_here(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((unsigned int)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
 }
 
 struct mistake {

@@ -5,21 +5,10 @@
  *
  * misuse: own_double_free
  */
-#include <sched.h>
 
 #include <uslab/slab.h>
 
 #include "misuse.h"
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET(sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
-}
 
 static void construct(void *obj)
 {

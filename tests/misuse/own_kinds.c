@@ -13,7 +13,6 @@
  * misuse: queues_double_free USLAB_CONF=engine=slob,front=queues argument=own_double_free
  * misuse: queues_abort USLAB_CONF=engine=slob,front=queues,report=abort argument=own_double_free
  */
-#include <sched.h>
 
 #include <uslab/slab.h>
 
@@ -23,16 +22,6 @@
 
 static struct kmem_cache *mine;
 static struct kmem_cache *other;
-
-/* What a report says of a slab depends on which CPU has the object. */
-static void stay_here(void)
-{
-	cpu_set_t here;
-
-	CPU_ZERO(&here);
-	CPU_SET((unsigned int)sched_getcpu(), &here);
-	sched_setaffinity(0, sizeof(here), &here);
-}
 
 static __attribute__((noinline)) char *make(void)
 {
