@@ -26,8 +26,8 @@ static inline char *wild(const void *p)
 }
 
 /*
- * On the CPU where it is: what a report says of a slab depends on which CPU has the object, and what
- * is noticed at once on whether the CPU has an array.
+ * On the CPU where it is: what a report says of a slab depends on which CPU has the object, and
+ * what is noticed at once on whether the CPU has an array.
  */
 static inline void stay_here(void)
 {
