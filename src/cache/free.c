@@ -13,6 +13,7 @@
 #include "cache/group/watched.h"
 #include "cache/object.h"
 #include "debug/report/report.h"
+#include "front/array.h"
 
 void cache_free_polled(struct cache *c, void *obj, const void *caller)
 {
@@ -56,7 +57,8 @@ void cache_free_known(struct cache *c, void *obj, const void *caller)
 	if (unlikely(mark_is_set(obj, mark)) && cache_is_free_already(c, obj))
 		return;
 	mark_set(obj, mark);
-	c->front.ops->free(&c->front, obj);
+	if (unlikely(!array_free_missed(&c->front, obj)))
+		c->front.ops->free(&c->front, obj);
 }
 
 /* Of many objects, which are compared with their pages. */

@@ -9,10 +9,10 @@
  *             marks. __GFP_ZERO clears object_size bytes, the largest of all merged users (spec
  *             5.9).
  * Locks:      none held here.
- * Flow:       included by cache/; called by array.c, charged.c, direct.c, group/hit.h,
- *             group/own.c, kfree_bulk.c, kmalloc.c, lent.c, mobility/evacuate.c, nolock.c and
- *             grace/sheaf_free.c; calls the front. Rare cases are out of line, in alloc.c and
- *             free.c. Nested calls: page/nested.h.
+ * Flow:       included by cache/ and malloc/slow.c; called by array.c, charged.c, direct.c,
+ *             group/hit.h, group/own.c, kfree_bulk.c, kmalloc.c, lent.c, mobility/evacuate.c,
+ *             nolock.c, grace/sheaf_free.c and malloc/slow.c; calls the front. Rare cases are out
+ *             of line, in alloc.c and free.c. Nested calls: page/nested.h.
  *
  * Fronts other than arrays serve every call from here, so each call checks only three words: is
  * there a command in the mailbox, is a tracer attached to the probes, has the cache watch bits.

@@ -11,6 +11,7 @@
 #define FRONT_ARRAY_H
 
 #include "front/front.h"
+#include "front/percpu.h"
 #include "os/cpu/rseq.h"
 
 /* Objects per sheaf for a stride of size bytes, when the creator asks for nothing else. pack: see
@@ -50,6 +51,37 @@ static always_inline bool array_push_handle(void *handle, void *obj)
 static always_inline bool array_push_inline(unsigned int id, void *obj)
 {
 	return array_push_handle(percpu_handle(id), obj);
+}
+
+/*
+ * array_exchange.c: misses of the CPU that this thread, most likely, runs on. An object, if the
+ * array is empty, and the spare is not, or the CPU's lane of the depot has a sheaf whose objects
+ * are handed out as they are; or NULL.
+ */
+void *array_exchange_empty(struct front *f, int cpu);
+/*
+ * Puts an object, if the array is full, and the spare has space, or the lane takes a full sheaf for
+ * an empty one; or false.
+ */
+bool array_exchange_full(struct front *f, int cpu, void *obj);
+
+/*
+ * The same for a front of any kind, for who has just missed: most misses are no more than that.
+ * NULL or false: call its alloc() or free().
+ */
+static always_inline void *array_alloc_missed(struct front *f)
+{
+	int cpu = percpu_cpu();
+
+	return likely(front_has_arrays(f)) && likely(cpu >= 0) ? array_exchange_empty(f, cpu)
+							       : NULL;
+}
+
+static always_inline bool array_free_missed(struct front *f, void *obj)
+{
+	int cpu = percpu_cpu();
+
+	return likely(front_has_arrays(f)) && likely(cpu >= 0) && array_exchange_full(f, cpu, obj);
 }
 
 /*

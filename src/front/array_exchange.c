@@ -10,7 +10,7 @@
  * Locks:      the lane's, in an exchange with it: the sequences are run while it is held, so that
  *             drains, which take it, find each sheaf in a word or in a lane. Without rseq a word
  *             has a lock of a higher rank: nothing is done here then.
- * Flow:       called by array.c and array_bulk.c; calls array.c, front/percpu.c,
+ * Flow:       called by array.c, array.h and array_bulk.c; calls array.c, front/percpu.c,
  *             front/depot_lane.h, array_near.c.
  *
  * What array.c does with sheaves that it takes out first and installs then, this file does in
@@ -131,6 +131,20 @@ static always_inline unsigned int swap_full(struct front *f, struct view *v, uns
 /* ---- alloc ---- */
 
 /*
+ * Were a sheaf's objects, just popped from the lane, freed by another CPU, or long ago? What this
+ * CPU freed lately is in its caches: 32 sheaves have 1000 objects. After an epoch it counts as if
+ * that were long ago.
+ */
+#define RECENT_SHEAVES 32u
+
+static always_inline bool seems_cold(const struct depot_lane *lane)
+{
+	const struct depot_stack *stack = &lane->stack[DEPOT_FULL];
+
+	return stack->high - stack->nr > RECENT_SHEAVES || lane_is_source(lane, DEPOT_EMPTY);
+}
+
+/*
  * The sheaf is popped first: in a stack it does not say how many objects it has. Who takes many
  * leaves it to the program which of them it touches.
  */
@@ -146,7 +160,7 @@ static always_inline unsigned int exchange_empty(struct front *f, const struct v
 	if (sheaf_is_one(nr))
 		sheaf_prefetch(top);
 	if (likely(!sheaf_may_change(f, v->depot, top, v->cpu))) {
-		if (sheaf_is_one(nr))
+		if (sheaf_is_one(nr) && seems_cold(v->lane))
 			sheaf_prefetch_objects(top);
 		rest = sheaf_take(top, nr, p);
 	}

@@ -197,16 +197,9 @@ void array_drain(struct front *f);
 /* ---- array_exchange.c: misses of the CPU that this thread, most likely, runs on ---- */
 
 /*
- * An object, if the array is empty, and the spare is not, or the CPU's lane of the depot has a
- * sheaf whose objects are handed out as they are; or NULL.
+ * array_exchange_empty() and array_exchange_full() for up to nr objects (nr > 1), which go from or
+ * to one sheaf; how many did.
  */
-void *array_exchange_empty(struct front *f, int cpu);
-/*
- * Puts an object, if the array is full, and the spare has space, or the lane takes a full sheaf for
- * an empty one; or false.
- */
-bool array_exchange_full(struct front *f, int cpu, void *obj);
-/* Likewise for up to nr objects (nr > 1), which go from or to one sheaf; how many did. */
 unsigned int array_exchange_empty_run(struct front *f, int cpu, unsigned int nr, void **p);
 unsigned int array_exchange_full_run(struct front *f, int cpu, unsigned int nr, void *const *p);
 

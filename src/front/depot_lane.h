@@ -155,13 +155,17 @@ static always_inline void link_sheaf(struct depot_lane *lane, enum depot_kind ki
 		store_relaxed(&lane->nr_objects, lane->nr_objects + objects_in(lane, top));
 }
 
-/* One that its CPU made; it has quota for it. */
+/*
+ * One that its CPU made; it has quota for it. What the lane gives is told when it has just got a
+ * batch, and now and then.
+ */
 static always_inline void push(struct depot *d, struct depot_lane *lane, enum depot_kind kind,
 			       uintptr_t top)
 {
 	link_sheaf(lane, kind, top);
 	count_made(d, lane, kind);
-	tell_if_rich(d, lane, kind);
+	if (unlikely(lane->stack[kind].nr == load_relaxed(&d->batch)))
+		tell_if_rich(d, lane, kind);
 }
 
 /* There is one. */

@@ -17,6 +17,7 @@
 #include "cache/control/control.h"
 #include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
+#include "cache/object.h"
 #include "cache/pressure.h"
 #include "cache/reclaim/ahead.h"
 #include "debug/pages/pages.h"
@@ -237,6 +238,13 @@ static always_inline bool miss_plain(size_t size, const void *caller, void **res
 	c = cache_of(load_acquire(&malloc_made[malloc_hot_table(malloc_hot.base)[size]]));
 	if (unlikely(!c) || unlikely(cache_heap_of(c)))
 		return false;
+	if (likely(!cache_is_watched(c, WATCH_ALLOC))) {
+		*result = array_alloc_missed(&c->front);
+		if (likely(*result)) {
+			cache_unmark(c, *result);
+			return true;
+		}
+	}
 	*result = cache_alloc_for(c, MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul), caller);
 	return true;
 }
