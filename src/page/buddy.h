@@ -180,7 +180,8 @@ size_t buddy_trim(size_t keep_bytes);
  * than 64 ms, and 2 us for each page that is purged and taken again (page/refaults.c), let
  * ZONE_SLOW_MOST pages stay at most. Never more than what was in use at the peak, but, where pages
  * were taken again sooner, by page runs within half a second, for gaps between blocks
- * (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
+ * (zone_dirty_limit()); and where refaults take half of the CPU time, up to half of the peak more
+ * (page/refault_rate.c). Used pages include the mappings of page/large.c, dirty ones those of
  * page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */

@@ -137,6 +137,7 @@ static void note_locked(struct buddy_zone *zone, const struct look *l)
 	if (l->clean < l->want)
 		zone->fit_used = zone->clock;
 	zone_note_rise_locked(zone, l->clean);
+	refaults_note(again);
 	zone->fit_purged -= again;
 	zone->purged_lately -= MIN(again, zone->purged_lately);
 	zone->slow_purged -= MIN(again, zone->slow_purged);

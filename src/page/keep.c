@@ -17,6 +17,7 @@
 #include "os/memory/vm.h"
 #include "page/keep.h"
 #include "page/large.h"
+#include "page/refaults.h"
 
 #define NONE (-1ul)
 
@@ -58,6 +59,7 @@ static void note_clean_locked(size_t bytes)
 {
 	size_t again = MIN(bytes, purged_lately);
 
+	refaults_note(again >> PAGE_SHIFT);
 	purged_lately -= again;
 	store_relaxed(&keep_refaults, MIN(keep_refaults + again, KEEP_MAX_REFAULTS));
 }

@@ -28,6 +28,7 @@
 #include "page/pcp.h"
 #include "page/pcp_runs.h"
 #include "page/realtime.h"
+#include "page/refaults.h"
 #include "page/run.h"
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
@@ -173,6 +174,8 @@ void zone_check_ranges(unsigned int node);
 
 /* refaults.c: reads the clock, and lets counts fade */
 void zone_tick_locked(struct buddy_zone *zone);
+/* refault_rate.c: after zone.clock was set. */
+void zone_look_at_rate_locked(const struct buddy_zone *zone);
 /* After a purge. */
 void zone_note_fall_locked(struct buddy_zone *zone);
 /* purge.c: purges above the limit or after the delay */
@@ -356,8 +359,15 @@ static inline unsigned long zone_slow_refaults(const struct buddy_zone *zone)
 }
 
 /*
+ * refault_rate.c: pages that may stay beyond the peak and the gaps, because the process spent so
+ * much of its time on refaults. Context: any.
+ */
+unsigned long zone_extra(const struct buddy_zone *zone);
+
+/*
  * Dirty free pages that may stay now, kept mappings included: the lasting limit, and as many as
- * there were refaults, up to the peak and the gaps; or, with those over seconds, up to the peak.
+ * there were refaults, up to the peak and the gaps; or, with those over seconds, up to the peak;
+ * and, where refaults take too much of the time, more than that.
  */
 static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 {
@@ -376,7 +386,7 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 			   MIN(zone->refaults, zone_slab_gaps(zone)));
 	slow = zone_slow_refaults(zone);
 	slow = slow ? MIN(slow + zone->fit_refaults + kept, below_peak) : 0;
-	return MAX(limit + soon, slow);
+	return MAX(limit + soon, slow) + zone_extra(zone);
 }
 
 static inline bool zone_has_fallen(const struct buddy_zone *zone)
@@ -399,7 +409,7 @@ static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long
 	unsigned long slow = MIN(nr_pages, zone->slow_purged);
 
 	zone_note_rise_locked(zone, nr_pages);
-
+	refaults_note(again);
 	zone->purged_lately -= again;
 	zone->refaults = MIN(zone->refaults + again, 2 * zone->stats.nr_peak);
 	zone->slow_purged -= slow;

@@ -3,13 +3,14 @@
  * programs/src/large_blocks.c - large blocks that come and go, or grow, and what
  * that costs in page faults
  *
- * usage: large_blocks turn|middle|mix|grow|bursts|pauses
+ * usage: large_blocks turn|middle|mix|few|grow|bursts|pauses
  *
  * One replaced after the other: turn: 44 blocks of 1 to 8 MiB, 200 MB in all; middle: 355 blocks
  * of 128 KiB to 1 MiB, likewise; mix: 96 blocks of 32 KiB to 8 MiB, of which small ones are as many
- * as large ones. grow: two blocks, each grown to 48 MiB by realloc in steps of 64 KiB, five times.
- * bursts: 100 blocks of 32000 bytes, all of them freed again, 500 times. pauses: 1000 such blocks,
- * freed again, then nothing for 100 ms, ten times. Every page is written to.
+ * as large ones; few: 24 blocks of 32 KiB to 4 MiB, likewise, for longer. grow: two blocks, each
+ * grown to 48 MiB by realloc in steps of 64 KiB, five times. bursts: 100 blocks of 32000 bytes, all
+ * of them freed again, 500 times. pauses: 1000 such blocks, freed again, then nothing for 100 ms,
+ * ten times. Every page is written to.
  * Writes "<page faults> <KiB of the peak>".
  */
 #include <stdbool.h>
@@ -51,6 +52,7 @@ static const struct mode modes[] = {
 	{ "turn", 44, 2000, MIB, 0, 8 * MIB },
 	{ "middle", 355, 8000, 128 * KIB, 0, MIB },
 	{ "mix", 96, 4000, 32 * KIB, 8, 8 * MIB },
+	{ "few", 24, 24000, 32 * KIB, 7, 4 * MIB },
 };
 
 static void replace_blocks(const struct mode *mode)

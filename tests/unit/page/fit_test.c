@@ -3,6 +3,7 @@
  * unit/page/fit_test.c - where runs of any number of pages lie, and what waits for them
  */
 #include "fake_clock.h"
+#include "fake_usage.h"
 #include "fixture.h"
 #include "page/zone.h"
 

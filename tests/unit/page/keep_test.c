@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "fake_clock.h"
+#include "fake_usage.h"
 #include "fixture.h"
 #include "threads.h"
 

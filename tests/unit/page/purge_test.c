@@ -12,6 +12,7 @@
 
 #include "base/atomic.h"
 #include "fake_clock.h"
+#include "fake_usage.h"
 #include "fixture.h"
 #include "page/zone.h"
 

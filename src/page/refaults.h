@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/refaults.h - counts pages that were purged and taken again, of the whole process
+ *
+ * Data:       refaults_now.
+ * Invariants: pages of zones and of kept mappings alike.
+ * Locks:      none: an atomic count.
+ * Flow:       included by keep.c and zone.h, which count here; calls refault_rate.c, which looks.
+ */
+#ifndef PAGE_REFAULTS_H
+#define PAGE_REFAULTS_H
+
+#include "base/compiler.h"
+
+extern unsigned long refaults_now; /* pages since refault_rate.c last looked; atomic */
+void refaults_note_slow(unsigned long nr_pages);
+
+/* So many pages that were purged lately are taken again. Context: any; no lock is taken. */
+static inline void refaults_note(unsigned long nr_pages)
+{
+	if (unlikely(nr_pages))
+		refaults_note_slow(nr_pages);
+}
+
+#endif /* PAGE_REFAULTS_H */
