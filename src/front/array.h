@@ -71,7 +71,7 @@ bool array_exchange_full(struct front *f, int cpu, void *obj);
  */
 static always_inline void *array_alloc_missed(struct front *f)
 {
-	int cpu = percpu_cpu();
+	int cpu = likely(percpu_rseq) ? percpu_cpu() : -1; /* which may be a system call */
 
 	return likely(front_has_arrays(f)) && likely(cpu >= 0) ? array_exchange_empty(f, cpu)
 							       : NULL;
@@ -79,7 +79,7 @@ static always_inline void *array_alloc_missed(struct front *f)
 
 static always_inline bool array_free_missed(struct front *f, void *obj)
 {
-	int cpu = percpu_cpu();
+	int cpu = likely(percpu_rseq) ? percpu_cpu() : -1; /* which may be a system call */
 
 	return likely(front_has_arrays(f)) && likely(cpu >= 0) && array_exchange_full(f, cpu, obj);
 }

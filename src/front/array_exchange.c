@@ -131,9 +131,9 @@ static always_inline unsigned int swap_full(struct front *f, struct view *v, uns
 /* ---- alloc ---- */
 
 /*
- * Were a sheaf's objects, just popped from the lane, freed by another CPU, or long ago? What this
- * CPU freed lately is in its caches: 32 sheaves have 1000 objects. After an epoch it counts as if
- * that were long ago.
+ * Were a sheaf's objects, just popped from the lane, freed by a CPU of another lane, or long ago?
+ * What this CPU freed lately is in its caches: 32 sheaves have 1000 objects. Of depots that have
+ * grown an epoch begins anew: what was there then counts as recent.
  */
 #define RECENT_SHEAVES 32u
 

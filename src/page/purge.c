@@ -10,8 +10,8 @@
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
  * Flow:       called by page/, api/, cache/, front/array_limit.c and malloc/; calls purge_blocks.c,
- *             purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c, os/memory/,
- *             os/process/filter.h.
+ *             purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c, refault_rate.c,
+ *             os/memory/, os/process/filter.h.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -399,6 +399,8 @@ bool zone_purge_waits(const struct buddy_zone *zone)
 static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 {
 	unsigned long limit;
+	unsigned long peak;
+	uint32_t now;
 	bool ok = true;
 	bool late = false;
 
@@ -419,7 +421,10 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	if (!ok)
 		zone->purge_after = zone->clock + RETRY_CLOCKS;
 	zone_note_fall_locked(zone);
+	peak = zone->stats.nr_peak;
+	now = zone->clock;
 	lock_release(&zone->lock);
+	zone_look_at_rate(peak, now);
 	lock_release(&zone->purge_lock);
 	pcp_runs_age((unsigned int)(zone - buddy_zones));
 	return !ok || !late;

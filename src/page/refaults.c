@@ -7,8 +7,8 @@
  *             last halved; falls_until.
  * Invariants: see page/buddy.h.
  * Locks:      zone.lock, but for hints.
- * Flow:       called by buddy.c, fit.c and purge.c, and for buddy_falls(); calls refault_rate.c.
- *             What the counts allow: zone_dirty_limit() in page/zone.h, where they are also raised.
+ * Flow:       called by buddy.c, fit.c and purge.c, and for buddy_falls(). What the counts allow:
+ *             zone_dirty_limit() in page/zone.h, where they are also raised.
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -67,7 +67,6 @@ void zone_tick_locked(struct buddy_zone *zone)
 	if (now == zone->clock)
 		return;
 	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
-	zone_look_at_rate_locked(zone);
 	halvings = (now - zone->halved) / half_life(zone);
 	if (halvings) {
 		zone->halved = now;

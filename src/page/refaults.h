@@ -5,21 +5,21 @@
  * Data:       refaults_now.
  * Invariants: pages of zones and of kept mappings alike.
  * Locks:      none: an atomic count.
- * Flow:       included by keep.c and zone.h, which count here; calls refault_rate.c, which looks.
+ * Flow:       included by keep.c and zone.h, which count here, and by refault_rate.c, which looks.
  */
 #ifndef PAGE_REFAULTS_H
 #define PAGE_REFAULTS_H
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 extern unsigned long refaults_now; /* pages since refault_rate.c last looked; atomic */
-void refaults_note_slow(unsigned long nr_pages);
 
-/* So many pages that were purged lately are taken again. Context: any; no lock is taken. */
+/* So many pages that were purged lately are taken again. */
 static inline void refaults_note(unsigned long nr_pages)
 {
 	if (unlikely(nr_pages))
-		refaults_note_slow(nr_pages);
+		fetch_add(&refaults_now, nr_pages);
 }
 
 #endif /* PAGE_REFAULTS_H */

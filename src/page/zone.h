@@ -174,8 +174,11 @@ void zone_check_ranges(unsigned int node);
 
 /* refaults.c: reads the clock, and lets counts fade */
 void zone_tick_locked(struct buddy_zone *zone);
-/* refault_rate.c: after zone.clock was set. */
-void zone_look_at_rate_locked(const struct buddy_zone *zone);
+/*
+ * refault_rate.c: after a purge, of a zone with that peak, in pages; now: its clock. It may make a
+ * system call that takes 0.1 ms with 2000 threads. Context: zone->purge_lock, and no zone->lock.
+ */
+void zone_look_at_rate(unsigned long peak, uint32_t now);
 /* After a purge. */
 void zone_note_fall_locked(struct buddy_zone *zone);
 /* purge.c: purges above the limit or after the delay */

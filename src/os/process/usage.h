@@ -3,7 +3,7 @@
  * os/process/usage.h - what the process has used so far: CPU time, page faults
  *
  * Data:       none.
- * Invariants: none of the three ever falls.
+ * Invariants: none of the three ever falls within a process.
  * Locks:      none.
  * Flow:       called by page/refault_rate.c; makes a system call, os/process/filter.h.
  */
@@ -22,8 +22,8 @@ struct os_usage {
 };
 
 /*
- * false: not known. A filter of system calls may end the program for the call: it is not made under
- * one. Context: any; errno is preserved.
+ * false: not known. A filter of system calls may end the program for the call: it is made only
+ * where the kernel says that there is none. Context: any; errno is preserved.
  */
 bool os_usage(struct os_usage *usage);
 
