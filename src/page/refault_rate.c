@@ -11,8 +11,6 @@
  * Flow:       called by purge.c, and for zone_dirty_limit() in page/zone.h; calls
  *             os/process/usage.c.
  */
-#include <limits.h>
-
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "os/memory/vm.h"
