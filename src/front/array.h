@@ -65,23 +65,28 @@ void *array_exchange_empty(struct front *f, int cpu);
  */
 bool array_exchange_full(struct front *f, int cpu, void *obj);
 
+/* -1: the front has no arrays to exchange. Without rseq to ask for the CPU may be a system call. */
+static always_inline int array_exchange_cpu(const struct front *f)
+{
+	return likely(front_has_arrays(f)) && likely(percpu_rseq) ? percpu_cpu() : -1;
+}
+
 /*
  * The same for a front of any kind, for who has just missed: most misses are no more than that.
  * NULL or false: call its alloc() or free().
  */
 static always_inline void *array_alloc_missed(struct front *f)
 {
-	int cpu = likely(percpu_rseq) ? percpu_cpu() : -1; /* which may be a system call */
+	int cpu = array_exchange_cpu(f);
 
-	return likely(front_has_arrays(f)) && likely(cpu >= 0) ? array_exchange_empty(f, cpu)
-							       : NULL;
+	return likely(cpu >= 0) ? array_exchange_empty(f, cpu) : NULL;
 }
 
 static always_inline bool array_free_missed(struct front *f, void *obj)
 {
-	int cpu = likely(percpu_rseq) ? percpu_cpu() : -1; /* which may be a system call */
+	int cpu = array_exchange_cpu(f);
 
-	return likely(front_has_arrays(f)) && likely(cpu >= 0) && array_exchange_full(f, cpu, obj);
+	return likely(cpu >= 0) && array_exchange_full(f, cpu, obj);
 }
 
 /*
