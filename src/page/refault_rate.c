@@ -19,10 +19,10 @@
 #include "page/refaults.h"
 #include "page/zone.h"
 
-#define RATE_CLOCKS 8	  /* 128 ms: of so long the rate is looked at */
-#define RATE_LEAST 1000ul /* pages: fewer are never too many */
-#define RATE_PART 2u	  /* of the CPU time this part is too much */
-#define FAULT_NS_MOST 8000u
+#define RATE_CLOCKS 8	    /* 128 ms: of so long the rate is looked at */
+#define RATE_LEAST 1000ul   /* pages: fewer are never too many */
+#define RATE_PART 2u	    /* of the CPU time this part is too much */
+#define FAULT_NS_MOST 8000u /* that one takes, for each PAGE_SIZE of the system's page */
 
 #define EXTRA_SMALL 2u		 /* of a peak this part may stay, */
 #define EXTRA_LARGE 8u		 /* of a large one this, */
@@ -77,8 +77,7 @@ static unsigned long too_many(unsigned long pages, const struct os_usage *from,
 
 /*
  * The same since the last look that was worth it, which is as long as the pages were counted, or
- * longer. A child of fork() begins with
- * nothing used. 0: not known.
+ * longer. A child of fork() begins with nothing used. 0: none are, or it is not known.
  */
 static unsigned long too_many_now(unsigned long pages)
 {
@@ -111,6 +110,7 @@ static void look(unsigned long peak, uint32_t now)
 
 void zone_look_at_rate(unsigned long peak, uint32_t now)
 {
+	/* A lock that is only tried: who finds it taken leaves the look to the other zone. */
 	if (__atomic_exchange_n(&looking, true, __ATOMIC_ACQUIRE))
 		return; /* pairs with the release below */
 	if ((int32_t)(now - looked_at) >= RATE_CLOCKS || !looked_at) {
