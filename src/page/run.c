@@ -36,12 +36,20 @@ void run_count(unsigned long nr_pages, long sign)
 		fetch_add(&run_big_pages, (unsigned long)sign * nr_pages);
 }
 
-/* Pages for size bytes; more than RUN_MAX_PAGES: too large for the arena. */
-static unsigned long pages_for(size_t size)
+/* Pages that hold size bytes; more than RUN_MAX_PAGES: too large for the arena. */
+static unsigned long fewest_pages(size_t size)
 {
 	if (size > RUN_MAX_PAGES << PAGE_SHIFT)
 		return RUN_MAX_PAGES + 1;
 	return MAX(DIV_ROUND_UP(size, PAGE_SIZE), 1ul);
+}
+
+/* How long a page run for size bytes is. What is reserved for realtime is not spent on that. */
+static unsigned long pages_for(size_t size)
+{
+	unsigned long nr_pages = fewest_pages(size);
+
+	return realtime_is_on() || nr_pages > RUN_MAX_PAGES ? nr_pages : run_length(nr_pages);
 }
 
 /* The page run that starts at p, or NULL. */
@@ -257,7 +265,7 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 static struct page *cut_with_slack(unsigned long *nr_pages)
 {
 	unsigned long most = most_pages(0, -1);
-	unsigned long more = MIN(*nr_pages + run_slack(*nr_pages), most);
+	unsigned long more = MIN(run_length(*nr_pages + run_slack(*nr_pages)), most);
 	struct page *page = NULL;
 
 	if (*nr_pages > most)
@@ -308,7 +316,7 @@ void *run_resize(void *p, size_t new_size, bool may_move)
 bool run_cut(void *p, size_t size)
 {
 	struct page *page = run_head(p);
-	unsigned long nr_pages = pages_for(size);
+	unsigned long nr_pages = fewest_pages(size);
 
 	if (!page || nr_pages >= page->nr_pages)
 		return false;

@@ -2,9 +2,11 @@
 /*
  * page/run.h - whole pages for allocations larger than any cache's objects
  *
+ * Why:        docs/adr/0088.
  * Data:       type RUN blocks in the arena, up to 2 MiB, or 1 MiB where there are many large blocks
  *             (those on a node, or aligned to more than a page: 4 MiB); beyond that page/large.c.
- * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back.
+ * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back. n
+ *             is one of run_length()'s, but for realtime's and those that run_cut() cut.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
  * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h,
@@ -14,6 +16,7 @@
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H
 
+#include "base/bits.h"
 #include "page/page.h"
 
 /*
@@ -34,6 +37,22 @@
  * block is an eighth larger, not for each page. Pages that are not written to are not resident.
  */
 #define RUN_SLACK 8ul
+
+/*
+ * Lengths of page runs: from 16 pages up to 32 there are so many, each a page longer than the one
+ * before, from 32 up to 64 as many, and so on. So a page run is up to a sixteenth longer than it
+ * has to be, and fits into the gap that another one left more often.
+ */
+#define RUN_LENGTHS 16ul
+
+/* The shortest of them that has so many pages, at least one. */
+static inline unsigned long run_length(unsigned long nr_pages)
+{
+	unsigned int order = fls(nr_pages - 1); /* of the block that holds them */
+	unsigned int exact = fls(RUN_LENGTHS);	/* of one up to which each length is there */
+
+	return order <= exact ? nr_pages : ALIGN_UP(nr_pages, 1ul << (order - exact));
+}
 
 struct run_counters {
 	/* live page runs in the arena, and those that CPUs keep (page/pcp_runs.h) */
@@ -56,9 +75,9 @@ struct run_stats {
 };
 
 /*
- * size bytes in whole pages, aligned to align (power of two; 0: page), on node (-1: any).
- * *zeroed (may be NULL): all bytes known to be zero. Small ones come from the arena, see above.
- * NULL: out of memory or absurd size.
+ * At least size bytes in whole pages, run_size() says how many; aligned to align (power of two; 0:
+ * page), on node (-1: any). *zeroed (may be NULL): all bytes known to be zero. Small ones come from
+ * the arena, see above. NULL: out of memory or absurd size.
  */
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed);
 
@@ -79,9 +98,9 @@ bool run_discard(void *p);
 
 /*
  * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped, or,
- * when may_move, elsewhere in the arena or by mremap. It may have up to 1/RUN_SLACK more than
- * asked for: when it moved to grow, or when new_size is less than before by no more than that.
- * NULL: not possible that way, old block untouched.
+ * when may_move, elsewhere in the arena or by mremap. In the arena it may have up to 1/RUN_SLACK
+ * more than run_length() says: when it moved to grow, or when it would be shorter than before by no
+ * more than that. NULL: not possible that way, old block untouched.
  */
 void *run_resize(void *p, size_t new_size, bool may_move);
 /* Gives back what it has beyond size bytes, in whole pages. false: nothing, or it is a mapping. */

@@ -51,6 +51,14 @@ static void put_marks(struct block *b)
 	*last_word(b) = b->mark;
 }
 
+/* A page run has one of some lengths (page/run.h), a mapping is as long as it has to be. */
+static size_t pages_of(const char *p, size_t size)
+{
+	size_t pages = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE) >> PAGE_SHIFT;
+
+	return page_in_arena(p) ? run_length(pages) : pages;
+}
+
 static void do_alloc(struct block *b)
 {
 	size_t size = any_size();
@@ -59,7 +67,7 @@ static void do_alloc(struct block *b)
 
 	b->p = run_alloc(size, align, below(2) ? -1 : 0, &zeroed);
 	EXPECT(b->p && (!align || ((uintptr_t)b->p & (align - 1)) == 0));
-	b->size = ALIGN_UP(size, PAGE_SIZE);
+	b->size = pages_of(b->p, size) << PAGE_SHIFT;
 	EXPECT(run_size(b->p) == b->size);
 	if (zeroed)
 		EXPECT(b->p[0] == 0 && memcmp(b->p, b->p + 1, b->size - 1) == 0);
@@ -74,18 +82,16 @@ static void do_free(struct block *b)
 	b->p = NULL;
 }
 
-/* In whole pages; page runs may have slack (page/run.h), mappings have none. */
+/* One that moved to grow has slack, and one that hardly shrinks keeps its length. */
 static size_t size_after(const struct block *b, const char *moved, size_t size)
 {
-	size_t pages = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE) >> PAGE_SHIFT;
+	size_t pages = pages_of(moved, size);
 	size_t old = b->size >> PAGE_SHIFT;
 	size_t most = large_bytes() > RUN_MANY_LARGE ? RUN_LARGE_PAGES_OF_MANY : RUN_LARGE_PAGES;
 
-	if (!page_in_arena(moved))
-		return pages << PAGE_SHIFT;
-	if (moved != b->p)
-		return MIN(pages + pages / RUN_SLACK, most) << PAGE_SHIFT;
-	if (pages < old && old - pages <= old / RUN_SLACK)
+	if (page_in_arena(moved) && moved != b->p)
+		return MIN(run_length(pages + pages / RUN_SLACK), most) << PAGE_SHIFT;
+	if (page_in_arena(moved) && pages < old && old - pages <= old / RUN_SLACK)
 		return b->size;
 	return pages << PAGE_SHIFT;
 }

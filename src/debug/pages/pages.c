@@ -178,7 +178,10 @@ static void free_now(struct block_record *b)
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
-/* A quarantined block of exactly this layout, or new pages. false: out of memory. */
+/*
+ * A quarantined block of exactly this layout, or new pages, no more of them than that. false: out
+ * of memory.
+ */
 static bool take_pages(struct block_record *b, size_t before, size_t align, int node, bool *zeroed)
 {
 	struct block_record freed;
@@ -196,6 +199,8 @@ static bool take_pages(struct block_record *b, size_t before, size_t align, int 
 		base = run_alloc(b->bytes, align, node, zeroed);
 	}
 	b->base = (uintptr_t)base;
+	if (base)
+		run_cut(base, b->bytes);
 	return base;
 }
 
@@ -207,13 +212,12 @@ static void *alloc_plain(size_t size, size_t body, size_t align, int node, bool 
 		.address = (uintptr_t)p,
 		.size = size,
 		.base = (uintptr_t)p,
-		.bytes = ALIGN_UP(body, PAGE_SIZE),
-		.body = ALIGN_UP(body, PAGE_SIZE),
 		.debug_flags = SLAB_STORE_USER,
 	};
 
 	if (!p)
 		return NULL;
+	b.bytes = b.body = run_size(p);
 	b.track = make_track(&b, caller);
 	blocks_add(&b);
 	return p;
@@ -361,6 +365,7 @@ static bool resize_checked(struct block_record *b, size_t size)
 		return false;
 	b->base = (uintptr_t)base;
 	b->bytes = before + b->body + behind;
+	run_cut(base, b->bytes);
 	b->address = b->base + before;
 	b->size = size;
 	poison_from(b, old);
@@ -376,7 +381,7 @@ static bool resize_plain(struct block_record *b, size_t size)
 	if (!moved)
 		return false;
 	b->address = b->base = (uintptr_t)moved;
-	b->bytes = b->body = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE);
+	b->bytes = b->body = run_size(moved);
 	b->size = size;
 	return true;
 }

@@ -28,7 +28,7 @@ static char *get(size_t size)
 {
 	char *p = run_alloc(size, 0, -1, NULL);
 
-	CHILD_CHECK(p && run_size(p) == size);
+	CHILD_CHECK(p && run_size(p) == run_length(size >> PAGE_SHIFT) << PAGE_SHIFT);
 	memset(p, 0x5a, size);
 	return p;
 }
@@ -353,7 +353,7 @@ IN_CHILD(a_put_looks_at_the_clock_while_much_is_free)
 	fresh_runs(1, 1);
 	buddy_set_purge(64 * MIB, 64);
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
-		p[i] = get(MIB / 2 + i * PAGE_SIZE); /* lengths that no CPU keeps */
+		p[i] = get(MIB + PAGE_SIZE); /* longer than what CPUs keep */
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
 		CHILD_CHECK(run_free(p[i]));
 	want(TEN);

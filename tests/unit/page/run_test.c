@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/run_test.c - whole pages: exact sizes, alignment, resizing in place, wrong pointers
+ * unit/page/run_test.c - whole pages: lengths, alignment, resizing in place, wrong pointers
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ static void check_all(void)
 	large_check();
 }
 
-IN_CHILD(a_run_owns_exactly_its_pages)
+IN_CHILD(a_run_owns_as_many_pages_as_its_length)
 {
 	static const size_t sizes[] = { 0,	  1,	      4096,	      4097,
 					5 * 4096, 100 * 4096, 4 * MIB - 4095, 4 * MIB };
@@ -33,7 +33,8 @@ IN_CHILD(a_run_owns_exactly_its_pages)
 
 	fresh_arena();
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		size_t mapped = ALIGN_UP(MAX(sizes[i], 1ul), PAGE_SIZE);
+		size_t mapped = run_length(MAX(DIV_ROUND_UP(sizes[i], PAGE_SIZE), 1ul))
+				<< PAGE_SHIFT;
 
 		p[i] = run_alloc(sizes[i], 0, 0, NULL);
 		CHILD_CHECK(p[i] && page_in_arena(p[i]) && run_size(p[i]) == mapped);
@@ -143,6 +144,14 @@ IN_CHILD(kept_mappings_do_not_raise_the_peak)
 	check_all();
 }
 
+/* Bytes of what starts at p, for so many. */
+static size_t mapped_for(const char *p, size_t size)
+{
+	unsigned long pages = DIV_ROUND_UP(size, PAGE_SIZE);
+
+	return (page_in_arena(p) ? run_length(pages) : pages) << PAGE_SHIFT;
+}
+
 IN_CHILD(every_alignment_is_kept)
 {
 	size_t align;
@@ -158,7 +167,7 @@ IN_CHILD(every_alignment_is_kept)
 			CHILD_CHECK(
 				page_in_arena(p) ==
 				(size <= (align <= PAGE_SIZE ? 2 : 4) * MIB && align <= 4 * MIB));
-			CHILD_CHECK(run_size(p) == ALIGN_UP(size, PAGE_SIZE));
+			CHILD_CHECK(run_size(p) == mapped_for(p, size));
 			p[0] = p[size - 1] = 1;
 			CHILD_CHECK(run_free(p));
 		}
@@ -192,24 +201,24 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	fresh_arena();
 	p = run_alloc(3 * PAGE_SIZE, 0, -1, NULL);
 	memset(p, 7, 3 * PAGE_SIZE);
-	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE - 5, false) == p);
-	CHILD_CHECK(run_size(p) == 300 * PAGE_SIZE && arena_used() == 300);
+	CHILD_CHECK(run_resize(p, 320 * PAGE_SIZE - 5, false) == p);
+	CHILD_CHECK(run_size(p) == 320 * PAGE_SIZE && arena_used() == 320);
 	CHILD_CHECK(p[0] == 7 && p[3 * PAGE_SIZE - 1] == 7);
-	memset(p, 8, 300 * PAGE_SIZE);
+	memset(p, 8, 320 * PAGE_SIZE);
 	check_all();
 	wall = run_alloc(PAGE_SIZE, 0, -1, NULL);
-	CHILD_CHECK(wall == p + 300 * PAGE_SIZE);
-	CHILD_CHECK(!run_resize(p, 301 * PAGE_SIZE, false));
-	CHILD_CHECK(run_resize(p, 299 * PAGE_SIZE + 1, true) == p); /* the same pages */
-	CHILD_CHECK(!run_cut(p, 300 * PAGE_SIZE) && !run_cut(p, 400 * PAGE_SIZE));
-	CHILD_CHECK(run_cut(p, 299 * PAGE_SIZE) && run_size(p) == 299 * PAGE_SIZE);
-	CHILD_CHECK(arena_used() == 300);
+	CHILD_CHECK(wall == p + 320 * PAGE_SIZE);
+	CHILD_CHECK(!run_resize(p, 321 * PAGE_SIZE, false));
+	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE + 1, true) == p); /* the same length */
+	CHILD_CHECK(!run_cut(p, 320 * PAGE_SIZE) && !run_cut(p, 400 * PAGE_SIZE));
+	CHILD_CHECK(run_cut(p, 319 * PAGE_SIZE) && run_size(p) == 319 * PAGE_SIZE);
+	CHILD_CHECK(arena_used() == 320);
 	CHILD_CHECK(run_resize(p, 17 * PAGE_SIZE, false) == p && arena_used() == 18);
 	CHILD_CHECK(run_size(p) == 17 * PAGE_SIZE && p[17 * PAGE_SIZE - 1] == 8);
 	check_all();
-	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE, false) == p);
+	CHILD_CHECK(run_resize(p, 320 * PAGE_SIZE, false) == p);
 	CHILD_CHECK(!run_resize(p, 4 * MIB + 1, true)); /* not in the arena: the caller copies */
-	CHILD_CHECK(run_size(p) == 300 * PAGE_SIZE);
+	CHILD_CHECK(run_size(p) == 320 * PAGE_SIZE);
 	CHILD_CHECK(run_resize(p, 0, false) == p && run_size(p) == PAGE_SIZE);
 	CHILD_CHECK(run_free(wall) && run_free(p) && arena_used() == 0);
 	check_all();
@@ -229,11 +238,40 @@ IN_CHILD(a_run_that_cannot_grow_moves_if_it_may)
 	memset(p, 9, 20 * PAGE_SIZE);
 	CHILD_CHECK(!run_resize(p, 21 * PAGE_SIZE, false) && run_size(p) == 20 * PAGE_SIZE);
 	moved = run_resize(p, 33 * PAGE_SIZE, true);
-	CHILD_CHECK(moved && moved != p && run_size(p) == 0 && run_size(moved) == 37 * PAGE_SIZE);
-	CHILD_CHECK(moved[0] == 9 && moved[20 * PAGE_SIZE - 1] == 9 && arena_used() == 57);
+	CHILD_CHECK(moved && moved != p && run_size(p) == 0 && run_size(moved) == 38 * PAGE_SIZE);
+	CHILD_CHECK(moved[0] == 9 && moved[20 * PAGE_SIZE - 1] == 9 && arena_used() == 58);
 	CHILD_CHECK(run_resize(moved, 64 * PAGE_SIZE, false) == moved);
 	CHILD_CHECK(run_free(wall) && run_free(moved) && arena_used() == 0);
 	check_all();
+}
+
+/* Sixteen for each doubling, from 16 pages on; before that each. */
+static void test_lengths(void **state)
+{
+	static const unsigned long some[][2] = {
+		{ 1, 1 },     { 2, 2 },	    { 3, 3 },	  { 15, 15 },	{ 17, 17 },   { 31, 31 },
+		{ 32, 32 },   { 33, 34 },   { 34, 34 },	  { 63, 64 },	{ 65, 68 },   { 120, 120 },
+		{ 129, 136 }, { 257, 272 }, { 497, 512 }, { 513, 544 }, { 993, 1024 }
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(some); i++)
+		assert_int_equal(run_length(some[i][0]), some[i][1]);
+	for (unsigned long pages = 1; pages < 3000; pages++) {
+		unsigned long length = run_length(pages);
+
+		assert_true(length >= pages && length - pages <= pages / RUN_LENGTHS);
+		assert_int_equal(run_length(length), length);
+		assert_true(length <= run_length(pages + 1));
+	}
+}
+
+/* Of those that so many pages can get. */
+static unsigned long longest(unsigned long pages)
+{
+	unsigned long length = run_length(pages);
+
+	return run_length(length + length / RUN_SLACK);
 }
 
 /* Others take the pages behind it at once, so only slack saves copies. */
@@ -250,7 +288,7 @@ IN_CHILD(a_run_that_grows_page_by_page_moves_seldom)
 		CHILD_CHECK(run_alloc(PAGE_SIZE, 0, -1, NULL));
 		grown = run_resize(p, pages * PAGE_SIZE, true);
 		CHILD_CHECK(grown && run_size(grown) >= pages * PAGE_SIZE);
-		CHILD_CHECK(run_size(grown) <= (pages + pages / RUN_SLACK) * PAGE_SIZE);
+		CHILD_CHECK(run_size(grown) <= longest(pages) * PAGE_SIZE);
 		moves += grown != p;
 		p = grown;
 	}
@@ -265,8 +303,8 @@ IN_CHILD(a_run_that_shrinks_by_less_than_its_slack_stays_as_it_is)
 
 	fresh_arena();
 	p = run_alloc(64 * PAGE_SIZE, 0, -1, NULL);
-	CHILD_CHECK(run_resize(p, 56 * PAGE_SIZE, true) == p && run_size(p) == 64 * PAGE_SIZE);
-	CHILD_CHECK(run_resize(p, 55 * PAGE_SIZE, true) == p && run_size(p) == 55 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 55 * PAGE_SIZE, true) == p && run_size(p) == 64 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 53 * PAGE_SIZE, true) == p && run_size(p) == 54 * PAGE_SIZE);
 	CHILD_CHECK(run_free(p) && arena_used() == 0);
 	check_all();
 }
@@ -399,7 +437,8 @@ IN_CHILD(a_run_is_freed_once)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_owns_exactly_its_pages),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(a_run_owns_as_many_pages_as_its_length),
 		cmocka_unit_test(beyond_2_mib_it_is_mapped),
 		cmocka_unit_test(beyond_1_mib_it_is_mapped_where_many_are),
 		cmocka_unit_test(a_mapping_is_used_again),

@@ -102,7 +102,8 @@ IN_CHILD(nothing_is_reported_falsely)
 			size_t usable = pages_size(p);
 			char *moved;
 
-			CHILD_CHECK(usable >= size && usable < size + PAGE_SIZE);
+			CHILD_CHECK(usable >= size &&
+				    usable < size + PAGE_SIZE + size / RUN_LENGTHS);
 			CHILD_CHECK(!(flags & SLAB_RED_ZONE) || usable == size);
 			memset(p, 1, usable);
 			moved = pages_resize(p, size / 2 + 1, HERE);
