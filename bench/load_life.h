@@ -87,6 +87,8 @@ static inline uint64_t load_phases(const struct load *l)
 {
 	struct life life = { .load = l, .rng = { 0x2545f4914f6cdd1dull } };
 
+	if (l->percent > 100)
+		die("phases: its tables have room for --count 100 at most");
 	life.stock = harness_alloc(STOCK * sizeof(void *));
 	life.blocks = harness_alloc(PHASE_BLOCKS * sizeof(void *));
 	life.order = harness_alloc(PHASE_BLOCKS * sizeof(uint32_t));

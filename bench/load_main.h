@@ -40,8 +40,6 @@ static inline void run_load(const struct load_row *row, const struct worker_args
 
 	if (l.threads < row->threads || l.threads > LOAD_THREADS)
 		die("%s needs %u to %u threads", row->name, row->threads, LOAD_THREADS);
-	if (l.percent > 100) /* tables have room for that */
-		die("--count is a part of the work, 1 to 100 percent");
 	fill_sizes(l.sizes);
 	start = now_ns();
 	operations = row->run(&l);

@@ -553,9 +553,9 @@ USLAB_API void *kmem_buckets_valloc(kmem_buckets *b, size_t size, gfp_t flags)
  * @align: bytes, a power of two of at most KMALLOC_MAX_SIZE; 0: any
  *
  * Up to KMALLOC_MAX_CACHE_SIZE as kmalloc(). More bytes are rounded up to whole pages, not to a
- * power of two, and aligned to a page: where the kernel has vmalloc(). From 128 KiB to 2 MiB these
- * may be a sixteenth more than it takes; ksize() says how many they are. NULL: out of memory; more
- * than INT_MAX bytes, as in the kernel; and see krealloc_node_align().
+ * power of two (above 128 KiB by up to a sixteenth: see ksize()), and aligned to a page: where the
+ * kernel has vmalloc(). NULL: out of memory; more than INT_MAX bytes, as in the kernel; and see
+ * krealloc_node_align().
  */
 USLAB_API void *kvmalloc_node_align(size_t size, size_t align, gfp_t flags, int node)
 	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));

@@ -84,10 +84,7 @@ MALLOC_HIT void *calloc(size_t n, size_t size)
 #define STAYS \
 	1u /* classes of slack on shrinking: saves a copy and keeps the waste below a quarter */
 
-/*
- * May a block of old bytes stay in place for size bytes? Page runs are resized page by page,
- * elsewhere.
- */
+/* May a block of old bytes stay in place for size bytes? Page runs are resized elsewhere. */
 static bool may_stay(size_t old, size_t size)
 {
 	if (size > old || old > MALLOC_MAX_SMALL)

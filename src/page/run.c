@@ -44,11 +44,9 @@ static unsigned long fewest_pages(size_t size)
 	return MAX(DIV_ROUND_UP(size, PAGE_SIZE), 1ul);
 }
 
-/* How long a page run for size bytes is. What is reserved for realtime is not spent on that. */
-static unsigned long pages_for(size_t size)
+/* How long a page run of so many pages is. What is reserved for realtime is not spent on that. */
+static unsigned long length_of(unsigned long nr_pages)
 {
-	unsigned long nr_pages = fewest_pages(size);
-
 	return realtime_is_on() || nr_pages > RUN_MAX_PAGES ? nr_pages : run_length(nr_pages);
 }
 
@@ -119,7 +117,7 @@ static void *kept_run(unsigned long nr_pages)
 
 void *run_alloc_kept(size_t size)
 {
-	return has_policy(-1) ? NULL : kept_run(pages_for(size));
+	return has_policy(-1) ? NULL : kept_run(length_of(fewest_pages(size)));
 }
 
 static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
@@ -188,7 +186,7 @@ static unsigned long most_pages(size_t align, int node)
 
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed)
 {
-	unsigned long nr_pages = pages_for(size);
+	unsigned long nr_pages = length_of(fewest_pages(size));
 	unsigned long most = most_pages(align, node);
 	void *p = NULL;
 
@@ -261,11 +259,14 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 	buddy_free_run(page + nr_pages, old - nr_pages, true);
 }
 
-/* A buddy block has free pages behind it; after page/fit.c there would be none. */
+/*
+ * For a block of so many pages, which become those of the page run. A buddy block has free pages
+ * behind it; after page/fit.c there would be none.
+ */
 static struct page *cut_with_slack(unsigned long *nr_pages)
 {
 	unsigned long most = most_pages(0, -1);
-	unsigned long more = MIN(run_length(*nr_pages + run_slack(*nr_pages)), most);
+	unsigned long more = MIN(length_of(*nr_pages + run_slack(*nr_pages)), most);
 	struct page *page = NULL;
 
 	if (*nr_pages > most)
@@ -300,7 +301,8 @@ static void *move_run(struct page *page, unsigned long nr_pages)
 void *run_resize(void *p, size_t new_size, bool may_move)
 {
 	struct page *page = run_head(p);
-	unsigned long nr_pages = pages_for(new_size);
+	unsigned long fewest = fewest_pages(new_size);
+	unsigned long nr_pages = length_of(fewest);
 
 	if (!page)
 		return page_in_arena(p) ? NULL : resize_large(p, new_size, may_move);
@@ -308,8 +310,8 @@ void *run_resize(void *p, size_t new_size, bool may_move)
 		return NULL;
 	if (nr_pages + run_slack(page->nr_pages) < page->nr_pages)
 		shrink_run(page, nr_pages);
-	else if (nr_pages > page->nr_pages && !grow_run(page, nr_pages))
-		return may_move ? move_run(page, nr_pages) : NULL;
+	else if (fewest > page->nr_pages && !grow_run(page, nr_pages) && !grow_run(page, fewest))
+		return may_move ? move_run(page, fewest) : NULL;
 	return p;
 }
 

@@ -6,7 +6,8 @@
  * Data:       type RUN blocks in the arena, up to 2 MiB, or 1 MiB where there are many large blocks
  *             (those on a node, or aligned to more than a page: 4 MiB); beyond that page/large.c.
  * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back. n
- *             is one of run_length()'s, but for realtime's and those that run_cut() cut.
+ *             is one of run_length()'s, or where these did not fit, were cut, or are not for it
+ *             (realtime), just what is needed.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
  * Flow:       called by cache/group/object.c, debug/pages/pages.c, debug/pages/pages.h,
@@ -45,7 +46,7 @@
  */
 #define RUN_LENGTHS 16ul
 
-/* The shortest of them that has so many pages, at least one. */
+/* The shortest of them for nr_pages, which are at least one. */
 static inline unsigned long run_length(unsigned long nr_pages)
 {
 	unsigned int order = fls(nr_pages - 1); /* of the block that holds them */
@@ -99,8 +100,9 @@ bool run_discard(void *p);
 /*
  * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped, or,
  * when may_move, elsewhere in the arena or by mremap. In the arena it may have up to 1/RUN_SLACK
- * more than run_length() says: when it moved to grow, or when it would be shorter than before by no
- * more than that. NULL: not possible that way, old block untouched.
+ * more than it needs, and be as long as run_length() says then: when it moved to grow, or when it
+ * would be shorter than before by no more than that. NULL: not possible that way, old block
+ * untouched; never where it needs no more pages than it has.
  */
 void *run_resize(void *p, size_t new_size, bool may_move);
 /* Gives back what it has beyond size bytes, in whole pages. false: nothing, or it is a mapping. */

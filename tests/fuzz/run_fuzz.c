@@ -85,12 +85,15 @@ static void do_free(struct block *b)
 /* One that moved to grow has slack, and one that hardly shrinks keeps its length. */
 static size_t size_after(const struct block *b, const char *moved, size_t size)
 {
+	size_t fewest = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE) >> PAGE_SHIFT;
 	size_t pages = pages_of(moved, size);
 	size_t old = b->size >> PAGE_SHIFT;
 	size_t most = large_bytes() > RUN_MANY_LARGE ? RUN_LARGE_PAGES_OF_MANY : RUN_LARGE_PAGES;
 
 	if (page_in_arena(moved) && moved != b->p)
-		return MIN(run_length(pages + pages / RUN_SLACK), most) << PAGE_SHIFT;
+		return MIN(run_length(fewest + fewest / RUN_SLACK), most) << PAGE_SHIFT;
+	if (pages > old && run_size(moved) == fewest << PAGE_SHIFT)
+		return run_size(moved); /* there were no more behind it */
 	if (page_in_arena(moved) && pages < old && old - pages <= old / RUN_SLACK)
 		return b->size;
 	return pages << PAGE_SHIFT;

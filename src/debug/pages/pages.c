@@ -364,8 +364,8 @@ static bool resize_checked(struct block_record *b, size_t size)
 	if (!base)
 		return false;
 	b->base = (uintptr_t)base;
-	b->bytes = before + b->body + behind;
-	run_cut(base, b->bytes);
+	b->bytes = run_size(base); /* what it has to grow next time is usable */
+	b->body = b->bytes - before - behind;
 	b->address = b->base + before;
 	b->size = size;
 	poison_from(b, old);

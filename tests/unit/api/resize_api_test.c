@@ -23,7 +23,7 @@
 #include "os/cpu/cpu.h"
 #include "page/page.h"
 
-/* A cache's object up to 8 KiB; then pages, as many as are needed. */
+/* A cache's object up to 8 KiB; then pages, above 128 KiB a few more than are needed. */
 static void test_kvmalloc(void **state)
 {
 	static const struct {
@@ -35,6 +35,7 @@ static void test_kvmalloc(void **state)
 		{ 8192, 8192, "kmalloc-8k" },
 		{ 8193, 3 * 4096, "none" },
 		{ 100000, 25 * 4096, "none" },
+		{ 33 * 4096, 34 * 4096, "none" },
 		{ KMALLOC_MAX_SIZE, KMALLOC_MAX_SIZE, "none" },
 		{ KMALLOC_MAX_SIZE + 1, KMALLOC_MAX_SIZE + 4096, "none" },
 		{ 9ul << 20, 9ul << 20, "none" },

@@ -24,19 +24,30 @@ static void check_all(void)
 
 IN_CHILD(a_run_owns_as_many_pages_as_its_length)
 {
-	static const size_t sizes[] = { 0,	  1,	      4096,	      4097,
-					5 * 4096, 100 * 4096, 4 * MIB - 4095, 4 * MIB };
+	static const struct {
+		size_t size;
+		unsigned long pages;
+	} v[] = { { 0, 1 },
+		  { 1, 1 },
+		  { 4096, 1 },
+		  { 4097, 2 },
+		  { 5 * 4096, 5 },
+		  { 33 * 4096, 34 },
+		  { 100 * 4096, 100 },
+		  { 100 * 4096 + 1, 104 },
+		  { MIB + 1, 272 },
+		  { 4 * MIB - 4095, 1024 },
+		  { 4 * MIB, 1024 } };
 	struct run_stats stats;
 	unsigned long pages = 0;
-	char *p[ARRAY_SIZE(sizes)];
+	char *p[ARRAY_SIZE(v)];
 	unsigned int i;
 
 	fresh_arena();
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		size_t mapped = run_length(MAX(DIV_ROUND_UP(sizes[i], PAGE_SIZE), 1ul))
-				<< PAGE_SHIFT;
+	for (i = 0; i < ARRAY_SIZE(v); i++) {
+		size_t mapped = v[i].pages << PAGE_SHIFT;
 
-		p[i] = run_alloc(sizes[i], 0, 0, NULL);
+		p[i] = run_alloc(v[i].size, 0, 0, NULL);
 		CHILD_CHECK(p[i] && page_in_arena(p[i]) && run_size(p[i]) == mapped);
 		memset(p[i], (int)i + 1, mapped);
 		pages += mapped >> PAGE_SHIFT;
@@ -44,8 +55,8 @@ IN_CHILD(a_run_owns_as_many_pages_as_its_length)
 		check_all();
 	}
 	run_stats(&stats);
-	CHILD_CHECK(stats.count == ARRAY_SIZE(sizes) && stats.bytes == pages << PAGE_SHIFT);
-	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+	CHILD_CHECK(stats.count == ARRAY_SIZE(v) && stats.bytes == pages << PAGE_SHIFT);
+	for (i = 0; i < ARRAY_SIZE(v); i++) {
 		CHILD_CHECK(p[i][0] == (char)(i + 1) && p[i][run_size(p[i]) - 1] == (char)(i + 1));
 		CHILD_CHECK(run_free(p[i]));
 		check_all();
@@ -209,9 +220,11 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	wall = run_alloc(PAGE_SIZE, 0, -1, NULL);
 	CHILD_CHECK(wall == p + 320 * PAGE_SIZE);
 	CHILD_CHECK(!run_resize(p, 321 * PAGE_SIZE, false));
-	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE + 1, true) == p); /* the same length */
+	CHILD_CHECK(run_resize(p, 304 * PAGE_SIZE + 1, true) == p); /* the same length */
 	CHILD_CHECK(!run_cut(p, 320 * PAGE_SIZE) && !run_cut(p, 400 * PAGE_SIZE));
 	CHILD_CHECK(run_cut(p, 319 * PAGE_SIZE) && run_size(p) == 319 * PAGE_SIZE);
+	/* as long as it was cut: not to the next length */
+	CHILD_CHECK(run_resize(p, 319 * PAGE_SIZE, true) == p && run_size(p) == 319 * PAGE_SIZE);
 	CHILD_CHECK(arena_used() == 320);
 	CHILD_CHECK(run_resize(p, 17 * PAGE_SIZE, false) == p && arena_used() == 18);
 	CHILD_CHECK(run_size(p) == 17 * PAGE_SIZE && p[17 * PAGE_SIZE - 1] == 8);
@@ -269,9 +282,7 @@ static void test_lengths(void **state)
 /* Of those that so many pages can get. */
 static unsigned long longest(unsigned long pages)
 {
-	unsigned long length = run_length(pages);
-
-	return run_length(length + length / RUN_SLACK);
+	return run_length(pages + pages / RUN_SLACK);
 }
 
 /* Others take the pages behind it at once, so only slack saves copies. */
