@@ -237,6 +237,25 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	check_all();
 }
 
+/* 236 pages are none of the lengths, and the next one, 240, has no room there. */
+IN_CHILD(it_grows_into_all_of_a_gap)
+{
+	char *p;
+	char *wall;
+
+	fresh_arena();
+	p = run_alloc(200 * PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(run_resize(p, 236 * PAGE_SIZE, false) == p && run_size(p) == 240 * PAGE_SIZE);
+	CHILD_CHECK(run_cut(p, 236 * PAGE_SIZE));
+	wall = run_alloc(PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(wall == p + 236 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 200 * PAGE_SIZE, false) == p && run_size(p) == 200 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 236 * PAGE_SIZE, false) == p && run_size(p) == 236 * PAGE_SIZE);
+	CHILD_CHECK(!run_resize(p, 237 * PAGE_SIZE, false));
+	CHILD_CHECK(run_free(wall) && run_free(p) && arena_used() == 0);
+	check_all();
+}
+
 /* To where a block of a power of two has room behind it, and then it grows in place. */
 IN_CHILD(a_run_that_cannot_grow_moves_if_it_may)
 {
@@ -457,6 +476,7 @@ int main(void)
 		cmocka_unit_test(every_alignment_is_kept),
 		cmocka_unit_test(zeroed_is_only_said_of_zeros),
 		cmocka_unit_test(it_grows_into_free_pages_and_shrinks),
+		cmocka_unit_test(it_grows_into_all_of_a_gap),
 		cmocka_unit_test(a_run_that_cannot_grow_moves_if_it_may),
 		cmocka_unit_test(a_run_that_grows_page_by_page_moves_seldom),
 		cmocka_unit_test(a_run_that_shrinks_by_less_than_its_slack_stays_as_it_is),

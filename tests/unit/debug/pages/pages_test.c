@@ -255,6 +255,25 @@ IN_CHILD(no_start_of_a_block)
 	check_all();
 }
 
+/* What needs no more pages does not move, though its page run is none of run.h's lengths. */
+IN_CHILD(the_same_pages_stay)
+{
+	char *p[8];
+
+	start(SLAB_CONSISTENCY_CHECKS);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++) {
+		p[i] = take(33 * PAGE_SIZE - 200);
+		CHILD_CHECK(pages_size(p[i]) == 33 * PAGE_SIZE);
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++) {
+		CHILD_CHECK(pages_resize(p[i], 33 * PAGE_SIZE - 100, HERE) == p[i]);
+		CHILD_CHECK(pages_size(p[i]) == 33 * PAGE_SIZE);
+		give(p[i]);
+	}
+	CHILD_CHECK(reports == 0);
+	check_all();
+}
+
 /* Those from before are as they were; those with debug flags keep them. */
 IN_CHILD(switched_meanwhile)
 {
@@ -350,6 +369,7 @@ int main(void)
 		cmocka_unit_test(checked_while_another_thread_allocates),
 		cmocka_unit_test(freed_twice),
 		cmocka_unit_test(no_start_of_a_block),
+		cmocka_unit_test(the_same_pages_stay),
 		cmocka_unit_test(switched_meanwhile),
 		cmocka_unit_test(freed_blocks_do_not_pile_up),
 		cmocka_unit_test(alignment),
