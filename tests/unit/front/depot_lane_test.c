@@ -74,6 +74,19 @@ IN_CHILD(test_sheaves_move_in_batches)
 	depot_check(&depot);
 }
 
+/* Also where that is none of the pushes, each 16th, after which it is looked at anyway. */
+IN_CHILD(test_a_batch_is_told_when_it_is_there)
+{
+	make_large();
+	depot.batch = 5;
+	fill_as(1, 4);
+	CHILD_CHECK(!get_as(0) && !depot.rich[DEPOT_FULL]);
+	fill_as(1, 1);
+	CHILD_CHECK(depot.rich[DEPOT_FULL] == 1u << 1);
+	CHILD_CHECK(get_as(0) && depot.lanes[0].stack[DEPOT_FULL].nr == 4);
+	depot_check(&depot);
+}
+
 /* As if nothing had been told. */
 static void forget_all(void)
 {
@@ -423,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_lanes_are_shared),
 		cmocka_unit_test(test_exchanges_by_lane),
 		cmocka_unit_test(test_sheaves_move_in_batches),
+		cmocka_unit_test(test_a_batch_is_told_when_it_is_there),
 		cmocka_unit_test(test_sheaves_in_many_lanes),
 		cmocka_unit_test(test_empty_sheaves_move_in_batches),
 		cmocka_unit_test(test_moved_sheaves_are_for_others),
