@@ -181,9 +181,9 @@ bool malloc_group_free(void *p, const void *caller)
 	return true;
 }
 
-bool malloc_group_add_run(const void *p)
+bool malloc_group_add_run(void *p, size_t size)
 {
-	return group_add(group_current, NULL, p, GROUP_CHARGE) == GROUP_ADDED;
+	return group_add_pages(group_current, p, size, GROUP_CHARGE) == GROUP_ADDED;
 }
 
 struct cache *malloc_group_cache(const void *p)

@@ -149,8 +149,8 @@ void *malloc_group_alloc(unsigned int class, size_t size, const void *caller);
 bool malloc_group_hit(size_t size, void **result);
 /* Frees p if that is quick: false: nothing is done. p may be anything. */
 bool malloc_group_free(void *p, const void *caller);
-/* A block of whole pages is charged likewise; false: it may not be, and is to be freed. */
-bool malloc_group_add_run(const void *p);
+/* A block of whole pages for size bytes likewise; false: it may not be, and is to be freed. */
+bool malloc_group_add_run(void *p, size_t size);
 /* The cache whose plain object starts at p; NULL: it is none of what is charged. */
 struct cache *malloc_group_cache(const void *p);
 /* The cache of a class for what is charged; NULL: there is none so far. */

@@ -134,7 +134,7 @@ void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 	if (unlikely(!p) && !limit_allows(size))
 		pressure_refused(&t);
 	instrument_leave();
-	if (unlikely(group_current) && p && !malloc_group_add_run(p)) {
+	if (unlikely(group_current) && p && !malloc_group_add_run(p, size)) {
 		pages_free(p, caller);
 		return NULL;
 	}

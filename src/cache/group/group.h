@@ -374,6 +374,11 @@ static always_inline uint32_t group_for(const struct cache *c, gfp_t gfp)
  */
 enum group_added { GROUP_NOT_ADDED, GROUP_ADDED, GROUP_ABOUT_TO_MOVE };
 enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned int how);
+/*
+ * The same for a block of whole pages that was asked for with so many bytes. Where the limits have
+ * no room for what it has beyond these, that is given back.
+ */
+enum group_added group_add_pages(uint32_t id, void *p, size_t size, unsigned int how);
 /* What is live at p is about to be freed; c: as for ext_find(). The caller waits for locks. */
 cold void group_drop_slow(struct cache *c, const void *p);
 

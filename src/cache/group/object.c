@@ -51,6 +51,40 @@ enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned
 	return GROUP_ABOUT_TO_MOVE;
 }
 
+/*
+ * A block of whole pages has more than was asked for: that is charged as well, or given back.
+ * Blocks with records may have red zones beside it, and keep these.
+ */
+static void charge_rest(uint32_t id, size_t charged, void *p, struct ext_place *place)
+{
+	size_t more = place->bytes - charged;
+
+	if (group_charge_ahead(id, more))
+		return;
+	if (!blocks_are_known() && run_cut(p, charged))
+		place->bytes = charged;
+	else
+		group_charge_slow(id, more, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
+}
+
+enum group_added group_add_pages(uint32_t id, void *p, size_t size, unsigned int how)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
+	size_t needed = MIN(ALIGN_UP(size, PAGE_SIZE), place.bytes);
+
+	if (!ext_has_word(&place))
+		return place.bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
+	id = group_charge(id, needed, how);
+	if (id == GROUP_REFUSED)
+		return GROUP_NOT_ADDED;
+	if (!id)
+		return GROUP_ADDED;
+	if (place.bytes > needed)
+		charge_rest(id, needed, p, &place);
+	ext_exchange(PAGE_EXT_GROUPS, &place, id);
+	return GROUP_ADDED;
+}
+
 void group_drop_slow(struct cache *c, const void *p)
 {
 	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, false);
@@ -189,22 +223,6 @@ bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
 	return true;
 }
 
-/*
- * It got more than was asked for, to grow next time: that is charged as well, or given back. Blocks
- * with records may have red zones beside it, and keep these.
- */
-static void charge_slack(const struct group_resize *r, void *p, struct ext_place *place)
-{
-	size_t more = place->bytes - r->charged;
-
-	if (group_charge_ahead(r->id, more))
-		return;
-	if (!blocks_are_known() && run_cut(p, r->charged))
-		place->bytes = r->charged;
-	else
-		group_charge_slow(r->id, more, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
-}
-
 void group_resize_end(const struct group_resize *r, void *p)
 {
 	struct ext_place place;
@@ -213,7 +231,7 @@ void group_resize_end(const struct group_resize *r, void *p)
 		return;
 	place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
 	if (place.bytes > r->charged)
-		charge_slack(r, p, &place);
+		charge_rest(r->id, r->charged, p, &place);
 	else if (place.bytes < r->charged)
 		group_uncharge(r->id, r->charged - place.bytes);
 	if (ext_has_word(&place))

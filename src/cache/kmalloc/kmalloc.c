@@ -207,11 +207,17 @@ struct cache *kmalloc_cache(size_t size)
 	return cache_of(kmalloc_handle(size, 0));
 }
 
-/* A block is charged to the thread's group if that is asked for; NULL: it may not be. */
-static void *charge(void *p, gfp_t gfp, const void *caller)
+/*
+ * A block is charged to the thread's group if that is asked for; NULL: it may not be. bytes: of
+ * whole pages, those that it has to have; 0: a heap's.
+ */
+static void *charge(void *p, size_t bytes, gfp_t gfp, const void *caller)
 {
+	const unsigned int how = group_charge_of(gfp);
+
 	if (likely(!(gfp & __GFP_ACCOUNT) || !group_current || !p) ||
-	    group_add(group_current, NULL, p, group_charge_of(gfp)) == GROUP_ADDED)
+	    (bytes ? group_add_pages(group_current, p, bytes, how)
+		   : group_add(group_current, NULL, p, how)) == GROUP_ADDED)
 		return p;
 	kmalloc_free(p, caller);
 	return NULL;
@@ -236,7 +242,7 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 	while (unlikely(!p) && pressure_again(&t))
 		p = pages_alloc(size, bytes, align, node, &zeroed, caller);
 	instrument_leave();
-	p = charge(p, gfp, caller);
+	p = charge(p, bytes, gfp, caller);
 	instrument_enter();
 	if (p)
 		bytes = pages_size(p);
@@ -284,7 +290,8 @@ static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int
 		return cache_alloc_for(c, gfp, node, size, caller);
 	if (size > heap->max_size)
 		return alloc_large(size, gfp, node, caller);
-	return charge(cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node), gfp, caller);
+	return charge(cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node), 0, gfp,
+		      caller);
 }
 
 static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *caller)

@@ -289,6 +289,35 @@ IN_CHILD(test_resized)
 	CHILD_CHECK(usage() == 0);
 }
 
+/* A page run for 33 pages has 34, if the group has room for them. */
+IN_CHILD(test_pages_beside_a_limit)
+{
+	const size_t size = 33 * PAGE_SIZE - 100;
+	char *p;
+
+	ready();
+	enter_one();
+	for (size_t pages = 32; pages <= 34; pages++) {
+		bool fits = pages > 32;
+
+		CHILD_CHECK(group_set_limit(handle, pages * PAGE_SIZE) == 0);
+		p = pages_alloc(size, size, 0, NUMA_NO_NODE, NULL, NULL);
+		CHILD_CHECK(p && pages_size(p) == 34 * PAGE_SIZE);
+		CHILD_CHECK(group_add_pages(group_current, p, size, GROUP_CHARGE) ==
+			    (fits ? GROUP_ADDED : GROUP_NOT_ADDED));
+		CHILD_CHECK(usage() == (fits ? pages_size(p) : 0));
+		CHILD_CHECK(!fits || usage() <= pages * PAGE_SIZE);
+		group_drop(NULL, p);
+		CHILD_CHECK(usage() == 0 && pages_free(p, NULL));
+	}
+	CHILD_CHECK(group_set_limit(handle, 0) == 0);
+	p = pages_alloc(size, size, 0, NUMA_NO_NODE, NULL, NULL);
+	CHILD_CHECK(group_add_pages(group_current, p, size, GROUP_CHARGE) == GROUP_ADDED);
+	CHILD_CHECK(pages_size(p) == 34 * PAGE_SIZE && usage() == 34 * PAGE_SIZE);
+	group_drop(NULL, p);
+	CHILD_CHECK(usage() == 0 && pages_free(p, NULL));
+}
+
 /* Without memory for a word the object is not charged, and its allocation fails. */
 IN_BARE_CHILD(test_no_memory)
 {
@@ -316,7 +345,7 @@ int main(void)
 		cmocka_unit_test(test_debugged_keys), cmocka_unit_test(test_no_keys_after_debug),
 		cmocka_unit_test(test_without_keys),  cmocka_unit_test(test_resized),
 		cmocka_unit_test(test_lent),	      cmocka_unit_test(test_held),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_pages_beside_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
