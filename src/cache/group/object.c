@@ -34,23 +34,6 @@ static bool store_word(const struct ext_place *place, uint32_t id)
 	return true;
 }
 
-enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
-{
-	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, true);
-
-	if (!ext_has_word(&place)) /* of a cache whose objects have no extensions: to nobody */
-		return place.bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
-	if (place.cache && !group_watch(place.cache))
-		return GROUP_ABOUT_TO_MOVE;
-	id = group_charge(id, place.bytes, how);
-	if (id == GROUP_REFUSED)
-		return GROUP_NOT_ADDED;
-	if (!id || likely(store_word(&place, id)))
-		return GROUP_ADDED;
-	group_uncharge(id, place.bytes);
-	return GROUP_ABOUT_TO_MOVE;
-}
-
 /*
  * A block of whole pages has more than was asked for: that is charged as well, or given back.
  * Blocks with records may have red zones beside it, and keep these.
@@ -67,22 +50,37 @@ static void charge_rest(uint32_t id, size_t charged, void *p, struct ext_place *
 		group_charge_slow(id, more, GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
 }
 
-enum group_added group_add_pages(uint32_t id, void *p, size_t size, unsigned int how)
+/* What is at place, of which at least these bytes are charged. p: of whole pages, else NULL. */
+static enum group_added add(uint32_t id, struct ext_place *place, void *p, size_t needed,
+			    unsigned int how)
 {
-	struct ext_place place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
-	size_t needed = MIN(ALIGN_UP(size, PAGE_SIZE), place.bytes);
-
-	if (!ext_has_word(&place))
-		return place.bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
+	if (!ext_has_word(place)) /* of a cache whose objects have no extensions: to nobody */
+		return place->bytes ? GROUP_NOT_ADDED : GROUP_ADDED;
+	if (place->cache && !group_watch(place->cache))
+		return GROUP_ABOUT_TO_MOVE;
 	id = group_charge(id, needed, how);
 	if (id == GROUP_REFUSED)
 		return GROUP_NOT_ADDED;
-	if (!id)
+	if (id && place->bytes > needed)
+		charge_rest(id, needed, p, place);
+	if (!id || likely(store_word(place, id)))
 		return GROUP_ADDED;
-	if (place.bytes > needed)
-		charge_rest(id, needed, p, &place);
-	ext_exchange(PAGE_EXT_GROUPS, &place, id);
-	return GROUP_ADDED;
+	group_uncharge(id, place->bytes);
+	return GROUP_ABOUT_TO_MOVE;
+}
+
+enum group_added group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, true);
+
+	return add(id, &place, NULL, place.bytes, how);
+}
+
+enum group_added group_add_pages(uint32_t id, void *p, size_t size, unsigned int how)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
+
+	return add(id, &place, p, MIN(ALIGN_UP(size, PAGE_SIZE), place.bytes), how);
 }
 
 void group_drop_slow(struct cache *c, const void *p)

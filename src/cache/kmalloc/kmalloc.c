@@ -213,11 +213,15 @@ struct cache *kmalloc_cache(size_t size)
  */
 static void *charge(void *p, size_t bytes, gfp_t gfp, const void *caller)
 {
-	const unsigned int how = group_charge_of(gfp);
+	unsigned int how;
+	enum group_added added;
 
-	if (likely(!(gfp & __GFP_ACCOUNT) || !group_current || !p) ||
-	    (bytes ? group_add_pages(group_current, p, bytes, how)
-		   : group_add(group_current, NULL, p, how)) == GROUP_ADDED)
+	if (likely(!(gfp & __GFP_ACCOUNT) || !group_current || !p))
+		return p;
+	how = group_charge_of(gfp);
+	added = bytes ? group_add_pages(group_current, p, bytes, how)
+		      : group_add(group_current, NULL, p, how);
+	if (added == GROUP_ADDED)
 		return p;
 	kmalloc_free(p, caller);
 	return NULL;
