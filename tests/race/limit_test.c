@@ -9,9 +9,8 @@
  * not. Never may both. Those that ask before they count, as the contract forbids, must be found
  * out: now and then both ask at the same moment.
  */
-#include <sched.h>
-
 #include "base/atomic.h"
+#include "random_delay.h"
 
 static void delay(void);
 
@@ -50,12 +49,7 @@ static __thread unsigned int seed;
 
 static void delay(void)
 {
-	unsigned int dice = (unsigned int)rand_r(&seed);
-
-	if (dice % 64 == 0)
-		sched_yield();
-	for (unsigned int i = 0; i < dice / 64 % 200; i++)
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	random_delay(&seed, 64, 200);
 }
 
 static void hold(unsigned int node, unsigned long pages)

@@ -8,10 +8,10 @@
  * Nobody may get what another one has, and nothing may be lost. With the rule broken that who takes
  * a page run out, or puts it in, does so by one exchange, it must fail.
  */
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/atomic.h"
+#include "random_delay.h"
 
 enum {
 	TAKE_TORN = 1, /* a word is looked at, and 0 stored later */
@@ -24,12 +24,7 @@ static __thread unsigned int seed;
 
 static void be_late(void)
 {
-	unsigned int dice = (unsigned int)rand_r(&seed);
-
-	if (dice % 16 == 0)
-		sched_yield();
-	for (unsigned int i = 0; i < dice / 16 % 64; i++)
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	random_delay(&seed, 16, 64);
 }
 
 #undef cmpxchg

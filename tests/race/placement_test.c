@@ -12,6 +12,7 @@
 #include <sched.h>
 
 #include "base/atomic.h"
+#include "random_delay.h"
 
 static void delay(void);
 
@@ -46,12 +47,7 @@ static __thread unsigned int seed;
 
 static void delay(void)
 {
-	unsigned int dice = (unsigned int)rand_r(&seed);
-
-	if (dice % 4 == 0)
-		sched_yield();
-	for (unsigned int i = 0; i < dice / 8 % 400; i++)
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	random_delay(&seed, 4, 400);
 }
 
 bool placement_keeps(const struct engine *e, const struct page *slab);

@@ -12,7 +12,6 @@
 #include "page/refault_rate.c"
 
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +19,7 @@
 #include <cmocka.h>
 
 #include "child.h"
+#include "random_delay.h"
 
 #define THREADS 4u
 #define LOOKS 3000u
@@ -36,15 +36,10 @@ static __thread unsigned int seed;
 
 static void delay(void)
 {
-	unsigned int dice = (unsigned int)rand_r(&seed);
-
-	if (dice % 16 == 0)
-		sched_yield();
-	for (unsigned int i = 0; i < dice / 64 % 200; i++)
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	random_delay(&seed, 16, 200);
 }
 
-/* Half of the time is the system's, and refaults take all of it. */
+/* Most of the time is the system's, and refaults take all of that. */
 bool os_usage(struct os_usage *usage)
 {
 	unsigned int n = fetch_add(&inside, 1) + 1;
