@@ -48,6 +48,10 @@ function(uslab_order_functions target file)
 	foreach(file *crtbegin*.o *libc_nonshared.a:* *libgcc.a:*)
 		string(APPEND sections_every "\t\t${file}(.text .text.*)\n")
 	endforeach()
+	# So does what GCC makes of several constructors: one function.
+	string(APPEND sections_every "\t\t*(.text.startup._sub_I_*)\n")
+	# The kernel reads a word of it whenever it switches a thread off that has run a sequence.
+	string(APPEND sections_first "\t\t*(__rseq_failure)\n")
 	string(REGEX MATCHALL "\n[a-z_][^\n]*" variables "${variables}")
 	set(large "")
 	foreach(name IN LISTS variables)
