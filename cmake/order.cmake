@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
 # uslab_order_functions(<target> <file>): the functions that the file names (# begins a comment) come
-# first in the target, one behind the other, and the variables that it calls large come last. The
-# kernel maps all that it has of the 64 KiB around a page of a file that is touched, or more, so
-# functions that lie apart make a small process larger by the whole library; and small variables
-# between large ones have a page each.
+# first in the target, one behind the other, and the variables that it calls large or seldom used
+# come last. The kernel maps all that it has of the 64 KiB around a page of a file that is touched, or
+# more, so functions that lie apart make a small process larger by the whole library; and small
+# variables between large ones have a page each.
 #
 # It maps nothing around a page beyond the mapping that the page is in. So the functions that run in
 # every process have a mapping (a segment) of their own, and so have the others that are named: the
