@@ -33,6 +33,8 @@
 
 BUILD_ASSERT(ARENA_CHUNK_ORDER == BUDDY_MAX_ORDER);
 
+BUILD_ASSERT(256 % CLOCK_EVERY == 0); /* frees are counted modulo 256 */
+
 struct buddy_zone buddy_zones[OS_MAX_NODES];
 unsigned int buddy_nr_nodes;
 
@@ -434,7 +436,7 @@ bool zone_unlock_after_free(struct buddy_zone *zone)
 	if (unlikely(++zone->frees % CLOCK_EVERY == 0 ||
 		     zone_idle(zone) > zone_lasting_limit(zone))) {
 		zone_tick_locked(zone);
-		purge = zone_purge_due(zone) || zone_aging_due(zone);
+		purge = zone_free_is_due_locked(zone);
 	}
 	lock_release(&zone->lock);
 	return purge;

@@ -59,7 +59,7 @@ struct buddy_zone {
 	struct lock lock;	/* everything below but purge_lock */
 	struct lock purge_lock; /* taken before lock; at most one purge of a zone at a time */
 	uint32_t orders;	/* bit o: a list of order o is not empty */
-	uint32_t frees;		/* blocks given back; every 64th reads the clock */
+	uint32_t may_wait;	/* idle pages: no more, no purge, while the clock stays; atomic */
 	uint32_t clock;		/* os_clock_ms() >> 4, as of one of the last 64 frees */
 	uint32_t aged;		/* clock at the last search for old blocks */
 	uint32_t halved; /* clock when both below were last halved, or use came back to its peak */
@@ -74,6 +74,7 @@ struct buddy_zone {
 	unsigned long slow_refaults;
 	uint32_t slow_since; /* clock when both were last halved, or use came back to its peak */
 	bool has_sunk;	     /* since then use was well below its peak */
+	uint8_t frees;	     /* blocks given back, modulo 256; every 64th reads the clock */
 	/*
 	 * the same for page runs, over longer times: fit_refaults halves while none finds resident
 	 * pages

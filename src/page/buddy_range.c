@@ -178,6 +178,8 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 		if (zeroed)
 			*zeroed = dirty == 0 && zone_is_zero(index, nr_pages);
 		zone_claim_locked(zone, index, end);
+		if (dirty < nr_pages)
+			zone_limit_fell(zone);
 		zone->stats.nr_alloc++;
 	}
 	lock_release(&zone->lock);

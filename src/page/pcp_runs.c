@@ -285,7 +285,7 @@ static inline bool is_kept_length(unsigned long nr_pages)
 	return nr_pages >= PCP_RUNS_LEAST && nr_pages <= PCP_RUNS_MOST;
 }
 
-struct page *pcp_runs_take(unsigned long nr_pages)
+struct page *pcp_runs_take(unsigned long nr_pages, bool note)
 {
 	unsigned int node;
 	struct pcp_runs *p = runs_here(&node);
@@ -308,16 +308,9 @@ struct page *pcp_runs_take(unsigned long nr_pages)
 		zone_notify_run(page, nr_pages);
 		return page;
 	}
-	return NULL;
-}
-
-void pcp_runs_note(unsigned long nr_pages)
-{
-	unsigned int node;
-	struct pcp_runs *p = runs_here(&node);
-
-	if (is_kept_length(nr_pages) && p)
+	if (note)
 		note_asked(p, nr_pages);
+	return NULL;
 }
 
 /* A unit of the zone's clock has passed since anybody looked. */

@@ -41,11 +41,10 @@ struct pcp_runs_stats {
 
 /*
  * A page run of just so many pages, whose bytes may be anything, type RUN; NULL: this CPU has none.
+ * note: that is remembered, and what is freed that is as long is kept from the second time on.
  * Any thread.
  */
-struct page *pcp_runs_take(unsigned long nr_pages);
-/* It had none: what is freed that is as long is kept from the second time on. Any thread. */
-void pcp_runs_note(unsigned long nr_pages);
+struct page *pcp_runs_take(unsigned long nr_pages, bool note);
 
 /*
  * Keeps a page run that run_counters counts, whose type is NONE. Others may go to the zone for it.

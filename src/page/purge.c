@@ -9,9 +9,9 @@
  * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over each
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
- * Flow:       called by page/, api/, cache/, front/array_limit.c and malloc/; calls purge_blocks.c,
- *             purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c, refault_rate.c,
- *             os/memory/, os/process/filter.h.
+ * Flow:       called by page/, api/, cache/, front/array_limit.c and malloc/; calls dirty_limit.c,
+ *             purge_blocks.c, purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c,
+ *             refault_rate.c, os/memory/, os/process/filter.h.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -67,6 +67,8 @@ void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 	store_relaxed(&zone_purge_limit,
 		      limit_bytes == SIZE_MAX ? ZONE_LIMIT_AUTO : limit_bytes >> PAGE_SHIFT);
 	store_relaxed(&zone_purge_delay, delay_ms >> BUDDY_CLOCK_SHIFT);
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
+		zone_limit_fell(&buddy_zones[node]);
 	keep_set_limit(delay_ms > 0 ? limit_bytes : 0);
 }
 
@@ -425,6 +427,7 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	now = zone->clock;
 	lock_release(&zone->lock);
 	zone_look_at_rate(peak, now);
+	zone_limit_fell(zone);
 	lock_release(&zone->purge_lock);
 	pcp_runs_age((unsigned int)(zone - buddy_zones));
 	return !ok || !late;
@@ -451,6 +454,7 @@ bool buddy_rebalance(void)
 		lock_acquire(&zone->lock);
 		zone_note_peak_locked(zone);
 		zone_tick_locked(zone);
+		zone_limit_fell(zone);
 		purge = zone_purge_due(zone) || zone_aging_due(zone) ||
 			(end_us && !realtime_is_on()); /* there may be descriptors */
 		lock_release(&zone->lock);

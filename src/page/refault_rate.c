@@ -8,8 +8,7 @@
  * Invariants: what may stay is bounded by the peak of each zone.
  * Locks:      a zone's purge_lock is held; of several zones one looks at a time (looking). A fork
  *             holds all purge_locks, so that nobody looks then. Limits read a hint.
- * Flow:       called by purge.c, and for zone_dirty_limit() in page/zone.h; calls
- *             os/process/usage.c.
+ * Flow:       called by purge.c and dirty_limit.c; calls os/process/usage.c.
  */
 #include "base/atomic.h"
 #include "base/bits.h"

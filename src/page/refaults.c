@@ -8,7 +8,7 @@
  * Invariants: see page/buddy.h.
  * Locks:      zone.lock, but for hints.
  * Flow:       called by buddy.c, fit.c and purge.c, and for buddy_falls(). What the counts allow:
- *             zone_dirty_limit() in page/zone.h, where they are also raised.
+ *             page/dirty_limit.c. They are raised in page/zone.h.
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -67,6 +67,7 @@ void zone_tick_locked(struct buddy_zone *zone)
 	if (now == zone->clock)
 		return;
 	store_relaxed(&zone->clock, now); /* page/pcp_runs.c reads it without the lock */
+	zone_limit_fell(zone);
 	halvings = (now - zone->halved) / half_life(zone);
 	if (halvings) {
 		zone->halved = now;

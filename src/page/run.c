@@ -107,17 +107,17 @@ static void own_run(struct page *page, unsigned long nr_pages)
 	run_count(nr_pages, 1);
 }
 
-/* What the running CPU keeps, which stayed counted; NULL: nothing so long. */
-static void *kept_run(unsigned long nr_pages)
+/* What the running CPU keeps, which stayed counted. NULL: nothing so long; note: that is noted. */
+static void *kept_run(unsigned long nr_pages, bool note)
 {
-	struct page *page = realtime_is_on() ? NULL : pcp_runs_take(nr_pages);
+	struct page *page = realtime_is_on() ? NULL : pcp_runs_take(nr_pages, note);
 
 	return page ? page_address(page) : NULL;
 }
 
 void *run_alloc_kept(size_t size)
 {
-	return has_policy(-1) ? NULL : kept_run(length_of(fewest_pages(size)));
+	return has_policy(-1) ? NULL : kept_run(length_of(fewest_pages(size)), false);
 }
 
 static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
@@ -125,15 +125,13 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 	bool by_policy = has_policy(node);
 	bool anywhere = !by_policy && node < 0 && align <= PAGE_SIZE;
 	struct page *page = NULL;
-	void *p = anywhere ? kept_run(nr_pages) : NULL;
+	void *p = anywhere ? kept_run(nr_pages, true) : NULL;
 
 	if (p) {
 		if (zeroed)
 			*zeroed = false;
 		return p;
 	}
-	if (anywhere && !realtime_is_on())
-		pcp_runs_note(nr_pages);
 	if (by_policy)
 		page = cut_by_policy(nr_pages, align, zeroed);
 	else if (anywhere && nr_pages >= RUN_FIT_PAGES)

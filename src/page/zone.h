@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * page/zone.h - what page/area.c, page/buddy.c, page/buddy_check.c, page/buddy_range.c,
- * page/buddy_stats.c, page/buddy_try.c, page/fit.c, page/low.c, page/pcp.c, page/pcp_runs.c,
- * page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
- * page/purge_tables.c, page/ranges.c, page/realtime.c and page/refaults.c share about a zone;
- * nobody else includes it
+ * page/buddy_stats.c, page/buddy_try.c, page/dirty_limit.c, page/fit.c, page/low.c, page/pcp.c,
+ * page/pcp_runs.c, page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
+ * page/purge_tables.c, page/ranges.c, page/realtime.c, page/refault_rate.c and page/refaults.c
+ * share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -12,8 +12,8 @@
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
  * Flow:       buddy.c moves blocks on and off the lists, buddy_range.c pages in a row, pcp.c takes
  *             and gives back batches of blocks, ranges.c knows which of them lie in a row, fit.c
- *             takes page runs out of these, purge.c decides which to purge, and when; refaults.c
- *             what that came to.
+ *             takes page runs out of these, purge.c decides which to purge, and when; dirty_limit.c
+ *             how many may stay; refaults.c what that came to.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -40,8 +40,12 @@
 #define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
 #define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
 #define ZONE_SLAB_GAPS (1ul << 20 >> PAGE_SHIFT)
+/*
+ * Refaults over seconds count up to the first: of a program that sleeps after its last turn nobody
+ * takes what waits; and not below the other, of the peak: small heaps stay small.
+ */
 #define ZONE_SLOW_MOST (32ul << 20 >> PAGE_SHIFT)
-#define ZONE_SLOW_LEAST (8ul << 20 >> PAGE_SHIFT) /* of the peak: small heaps stay small */
+#define ZONE_SLOW_LEAST (8ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
@@ -306,60 +310,8 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 	return MAX(zone_used(zone) / (zone_expects_merges(zone) ? 4 : 32), ZONE_SLACK_MIN);
 }
 
-/*
- * Whole pages that are allocated and freed in all sizes leave gaps that the next ones do not fit
- * into: how many dirty pages may stay in such gaps, beyond the peak, if there were refaults. A
- * classic heap keeps all its gaps, and its peak includes them. Gaps grow with the size of blocks.
- * For page runs in the arena:
- */
-static inline unsigned long zone_run_gaps(void)
-{
-	unsigned long runs = load_relaxed(&run_counters.pages);
-	unsigned long large = load_relaxed(&run_big_pages);
-	unsigned long big = MIN(large, runs);
-	unsigned long small = runs - big;
-
-	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
-}
-
-/*
- * For slabs, which leave gaps that no slab of a higher order fits into: a 32nd of their pages, and
- * 1 MiB or a quarter of a small peak: a small heap whose slabs are several pages each would purge
- * what it takes again in each of its turns.
- */
-static inline unsigned long zone_slab_gaps(const struct buddy_zone *zone)
-{
-	unsigned long used = zone_used_here(zone);
-	unsigned long runs = load_relaxed(&run_counters.pages);
-
-	return (used - MIN(used, runs)) / 32 + MIN(zone->stats.nr_peak / 4, ZONE_SLAB_GAPS);
-}
-
-/* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */
-static inline unsigned long zone_large_gaps(void)
-{
-	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
-	unsigned long count = load_relaxed(&large_counters.count);
-
-	return MIN(large / 512 * MIN(count, 16ul), large - MIN(large, ZONE_LARGE_MIN));
-}
-
-/* Refaults of mappings in pages; below KEEP_MIN_REFAULTS they count as none. */
-static inline unsigned long zone_keep_refaults(void)
-{
-	size_t refaults = load_relaxed(&keep_refaults);
-
-	return refaults < KEEP_MIN_REFAULTS ? 0 : refaults >> PAGE_SHIFT;
-}
-
-/*
- * Those over seconds, as far as they count: bounded, since of a program that sleeps after its last
- * turn nobody takes what waits.
- */
-static inline unsigned long zone_slow_refaults(const struct buddy_zone *zone)
-{
-	return zone->stats.nr_peak < ZONE_SLOW_LEAST ? 0 : MIN(zone->slow_refaults, ZONE_SLOW_MOST);
-}
+/* Refaults over seconds, as far as they count: see ZONE_SLOW_MOST and ZONE_SLOW_LEAST. */
+unsigned long zone_slow_refaults(const struct buddy_zone *zone);
 
 /*
  * refault_rate.c: pages that may stay beyond the peak and the gaps, because the process spent so
@@ -372,24 +324,11 @@ unsigned long zone_extra(const struct buddy_zone *zone);
  * there were refaults, up to the peak and the gaps; or, with those over seconds, up to the peak;
  * and, where refaults take too much of the time, more than that.
  */
-static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
+unsigned long zone_dirty_limit(const struct buddy_zone *zone);
+/* It may be lower than when a free worked it out. */
+static inline void zone_limit_fell(struct buddy_zone *zone)
 {
-	unsigned long used = zone_used(zone);
-	unsigned long below_peak = zone->stats.nr_peak - MIN(used, zone->stats.nr_peak);
-	unsigned long limit = zone_lasting_limit(zone);
-	unsigned long kept = zone_keep_refaults();
-	unsigned long soon;
-	unsigned long slow;
-
-	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
-		return limit;
-	soon = MIN(zone->refaults + zone->fit_refaults + kept,
-		   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
-			   MIN(kept, zone_large_gaps()) +
-			   MIN(zone->refaults, zone_slab_gaps(zone)));
-	slow = zone_slow_refaults(zone);
-	slow = slow ? MIN(slow + zone->fit_refaults + kept, below_peak) : 0;
-	return MAX(limit + soon, slow) + zone_extra(zone);
+	store_relaxed(&zone->may_wait, 0);
 }
 
 static inline bool zone_has_fallen(const struct buddy_zone *zone)
@@ -400,6 +339,8 @@ static inline bool zone_has_fallen(const struct buddy_zone *zone)
 /* Pages that were purged are taken again. */
 static inline void zone_note_rise_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
+	if (nr_pages)
+		zone_limit_fell(zone);
 	zone->fallen -= MIN(zone->fallen, nr_pages);
 	if (unlikely(zone->falls_until) && !zone_has_fallen(zone))
 		store_relaxed(&zone->falls_until, 0);
@@ -457,11 +398,9 @@ static inline unsigned long zone_idle(const struct buddy_zone *zone)
 }
 
 /* More than the limit is idle, the last purge did not fail, and it is not left to steps. */
-static inline bool zone_purge_due(const struct buddy_zone *zone)
-{
-	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) && !realtime_is_on() &&
-	       (int32_t)(zone->clock - zone->purge_after) >= 0 && !zone_purge_waits(zone);
-}
+bool zone_purge_due(const struct buddy_zone *zone);
+/* The same after a free, with the clock just read, or old blocks are to be looked for. */
+bool zone_free_is_due_locked(struct buddy_zone *zone);
 
 /* Four searches within the delay, so that nothing stays for much longer than that. */
 static inline bool zone_aging_due(const struct buddy_zone *zone)

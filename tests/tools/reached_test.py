@@ -12,18 +12,34 @@ sys.dont_write_bytecode = True
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BUILD = os.environ.get("USLAB_BUILD", os.path.join(SOURCE, "build", "release"))
-ALLOCATES = ["bash", "-c", "x=$(echo 'a  b'); [ \"$x\" = 'a  b' ]"]
+IDLE = "int main(void) { return 0; }"
+ONE = """#include <stdlib.h>
+int main(int n, char **v) { char *volatile p = malloc(100); free(p); return n != 2 || v[1][1] != ' '; }"""
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from folder import InFolder, environment  # noqa: E402
 
 
 def reached(*arguments):
     return subprocess.run([os.path.join(SOURCE, "scripts", "reached"), "--build", BUILD, *arguments],
-                          capture_output=True, text=True, check=False)
+                          capture_output=True, env=environment(), text=True, check=False)
 
 
-class Reached(unittest.TestCase):
-    def setUp(self):
-        if not shutil.which("gdb"):
-            self.skipTest("there is no gdb")
+class Reached(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        compiler = os.environ.get("USLAB_CC", "cc")
+        if not shutil.which(compiler.split()[0]) or not shutil.which("gdb"):
+            raise unittest.SkipTest("there is no compiler, or no gdb")
+        for name, text in (("idle", IDLE), ("one", ONE)):
+            subprocess.run([*compiler.split(), "-x", "c", "-O1", "-o", os.path.join(cls.folder, name), "-"],
+                           input=text, text=True, check=True)
+        cls.idle = [os.path.join(cls.folder, "idle")]
+        cls.one = [os.path.join(cls.folder, "one"), "a b"]
+        probe = subprocess.run(["gdb", "-q", "-nx", "-batch", "-ex", "python print('py' + 'thon')", "-ex", "run",
+                                *cls.idle], capture_output=True, text=True, check=False)
+        if "python" not in probe.stdout or "exited normally" not in probe.stdout:
+            raise unittest.SkipTest("gdb has no Python, or may run nothing")
 
     def names(self, *program):
         run = reached("--all", *program)
@@ -31,13 +47,13 @@ class Reached(unittest.TestCase):
         return {line.split()[1] for line in run.stdout.splitlines()}
 
     def test_what_starts_when(self):
-        idle = self.names("true")
+        idle = self.names(*self.idle)
         self.assertIn("os_env", idle)
         self.assertNotIn("malloc", idle)
-        self.assertLess(idle | {"malloc", "free", "arena_grow"}, self.names(*ALLOCATES))
+        self.assertLess(idle | {"malloc", "free", "arena_grow"}, self.names(*self.one))
 
     def test_what_is_listed_is_not_printed(self):
-        run = reached(*ALLOCATES)
+        run = reached(*self.one)
         self.assertEqual(run.returncode, 0, run.stderr)
         if ".text.first" in subprocess.run(["readelf", "-SW", os.path.join(BUILD, "lib", "libuslab_malloc.so")],
                                            capture_output=True, text=True, check=True).stdout:
@@ -46,12 +62,12 @@ class Reached(unittest.TestCase):
             self.assertIn("malloc", run.stdout.split())
 
     def test_what_cannot_be_run(self):
-        for program, text in (("/nothing", "there is no program /nothing"), (__file__, "does not load the drop-in")):
+        for program, text in (("/nothing", "there is no program /nothing"), (__file__, "did not run with the drop-in")):
             run = reached(program)
             self.assertEqual(run.returncode, 1, run.stderr)
             self.assertIn(text, run.stderr)
         self.assertEqual(reached().returncode, 2)
-        run = reached("--build", "/nothing", "true")
+        run = reached("--build", "/nothing", *self.idle)
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("build it", run.stderr)
 

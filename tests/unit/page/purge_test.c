@@ -260,48 +260,6 @@ IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
 	keep_check();
 }
 
-/* At the peak, with refaults: as many, up to a 32nd of what slabs have and 1 MiB. */
-IN_CHILD(refaults_keep_a_little_beyond_the_peak)
-{
-	struct buddy_zone *zone = &buddy_zones[0];
-
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	for (unsigned int i = 0; i < 8; i++)
-		CHILD_CHECK(take(10) >= 0);
-	zone->stats.nr_peak = 8 * CHUNK;
-	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4);
-	zone->refaults = 10;
-	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4 + 10);
-	zone->refaults = 100 * CHUNK;
-	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4 + CHUNK / 4 + ZONE_SLAB_GAPS);
-	/* Page runs have gaps of their own. */
-	CHILD_CHECK(run_alloc(CHUNK * PAGE_SIZE, PAGE_SIZE, 0, NULL));
-	zone->stats.nr_peak = 9 * CHUNK;
-	CHILD_CHECK(zone_dirty_limit(zone) == 9 * CHUNK / 32 + CHUNK / 4 + ZONE_SLAB_GAPS);
-}
-
-/* A small heap that had some: a quarter of its peak; and a purge takes what is too much only. */
-IN_CHILD(refaults_keep_more_of_a_small_heap)
-{
-	struct buddy_zone *zone = &buddy_zones[0];
-	unsigned long block;
-
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	block = take_touched(9);
-	zone->stats.nr_peak = 512;
-	zone->refaults = 1000;
-	CHILD_CHECK(zone_dirty_limit(zone) == ZONE_SLACK_MIN + 512 / 32 + 512 / 4);
-	zone->refaults = 300;
-	give(block, 9);
-	CHILD_CHECK(zone_dirty_limit(zone) == ZONE_SLACK_MIN + 300);
-	CHILD_CHECK(stats()->nr_dirty == (ZONE_SLACK_MIN + 300) * 3 / 4);
-	buddy_check();
-}
-
 /* Holes that nothing fits into must not add up with what is allocated beside them. */
 IN_CHILD(the_default_limit_holds_the_peak)
 {
@@ -567,8 +525,6 @@ int main(void)
 		cmocka_unit_test(a_purge_with_refaults_is_not_repeated),
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
-		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
-		cmocka_unit_test(refaults_keep_more_of_a_small_heap),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),
 		cmocka_unit_test(a_fall_is_said_for_a_while),
