@@ -100,7 +100,7 @@ static unsigned int shortest_mask(void)
  * The same rounded up to 4: in "Cpus_allowed: 00000000,00000003" there is a digit for each 4
  * possible CPUs. 0: no such line.
  */
-static unsigned int digits_of_status(const char *path)
+static cold unsigned int digits_of_status(const char *path)
 {
 	static const char name[] = "\nCpus_allowed:\t";
 	char text[LIST_BYTES];
@@ -121,8 +121,8 @@ static unsigned int digits_of_status(const char *path)
  * Without /sys: whom this thread may run on, and numbers that no CPU exceeds, those of CPUs that
  * are offline or not allowed now among them.
  */
-static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status,
-			   const struct os_cpumask *allowed)
+static cold void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status,
+				const struct os_cpumask *allowed)
 {
 	unsigned int digits = digits_of_status(status);
 	struct os_cpumask mask;
@@ -143,8 +143,8 @@ static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const ch
  * A list that leaves out a CPU that this thread may run on is not this kernel's: somebody laid
  * another over it. It would make too few words, and rseq indexes them by the kernel's numbers.
  */
-static void read_cpus(struct topology *t, const char *sys, const char *status,
-		      const struct os_cpumask *allowed)
+static noinline void read_cpus(struct topology *t, const char *sys, const char *status,
+			       const struct os_cpumask *allowed)
 {
 	char list[LIST_BYTES];
 	unsigned int allowed_ids;
@@ -172,7 +172,7 @@ static void read_cpus(struct topology *t, const char *sys, const char *status,
 }
 
 /* Gives the CPUs of one node's list that node. CPUs that are offline now appear in no list. */
-static void read_node(struct topology *t, const char *sys, unsigned int node)
+static cold void read_node(struct topology *t, const char *sys, unsigned int node)
 {
 	char list[LIST_BYTES];
 	char name[64];
@@ -192,7 +192,7 @@ static void read_node(struct topology *t, const char *sys, unsigned int node)
  * Online nodes are the ones with CPUs or memory; virtual machines often call many more possible.
  * Kernels without NUMA have no such folder: one node.
  */
-static void read_nodes(struct topology *t, const char *sys)
+static noinline void read_nodes(struct topology *t, const char *sys)
 {
 	char list[LIST_BYTES];
 	const char *next = list;
@@ -214,6 +214,7 @@ static void read_nodes(struct topology *t, const char *sys)
 			read_node(t, sys, first);
 }
 
+/* Each has a page of the stack for a file, one after the other: all at once they would add up. */
 void os_topology_read(struct topology *t, const char *sys, const char *status,
 		      const struct os_cpumask *allowed)
 {

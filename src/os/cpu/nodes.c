@@ -169,13 +169,11 @@ static void read_distances(os_distances distances, unsigned int nr_nodes, const 
 		make_up(distances, nr_nodes);
 }
 
-void os_nodes_read(struct os_nodes *nodes, unsigned int nr_nodes, const char *sys)
+/* Tables and files that a machine of one node has no stack for. */
+static cold void read_several(struct os_nodes *nodes, unsigned int nr_nodes, const char *sys)
 {
 	os_distances distances;
 
-	nodes->memory = all_of(nr_nodes);
-	if (nr_nodes == 1)
-		return;
 	nodes->memory = read_mask(sys, "has_memory", nr_nodes);
 	if (!nodes->memory)
 		nodes->memory = read_mask(sys, "online", nr_nodes);
@@ -183,6 +181,13 @@ void os_nodes_read(struct os_nodes *nodes, unsigned int nr_nodes, const char *sy
 		nodes->memory = all_of(nr_nodes);
 	read_distances(distances, nr_nodes, sys);
 	sort(nodes, nr_nodes, distances);
+}
+
+void os_nodes_read(struct os_nodes *nodes, unsigned int nr_nodes, const char *sys)
+{
+	nodes->memory = all_of(nr_nodes);
+	if (nr_nodes > 1)
+		read_several(nodes, nr_nodes, sys);
 }
 
 void os_nodes_adopt(const struct os_nodes *nodes, struct topology *t)
