@@ -15,6 +15,11 @@ BUILD = os.environ.get("USLAB_BUILD", os.path.join(SOURCE, "build", "release"))
 IDLE = "int main(void) { return 0; }"
 ONE = """#include <stdlib.h>
 int main(int n, char **v) { char *volatile p = malloc(100); free(p); return n != 2 || v[1][1] != ' '; }"""
+SIGNALS = """#include <signal.h>
+#include <stdlib.h>
+static void on_signal(int number) { (void)number; }
+int main(void) { signal(SIGINT, on_signal); signal(SIGTRAP, on_signal); raise(SIGINT); raise(SIGTRAP);
+char *volatile p = malloc(100); free(p); return 0; }"""
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from folder import InFolder, environment  # noqa: E402
 
@@ -31,7 +36,7 @@ class Reached(InFolder):
         compiler = os.environ.get("USLAB_CC", "cc")
         if not shutil.which(compiler.split()[0]) or not shutil.which("gdb"):
             raise unittest.SkipTest("there is no compiler, or no gdb")
-        for name, text in (("idle", IDLE), ("one", ONE)):
+        for name, text in (("idle", IDLE), ("one", ONE), ("signals", SIGNALS)):
             subprocess.run([*compiler.split(), "-x", "c", "-O1", "-o", os.path.join(cls.folder, name), "-"],
                            input=text, text=True, check=True)
         cls.idle = [os.path.join(cls.folder, "idle")]
@@ -51,6 +56,9 @@ class Reached(InFolder):
         self.assertIn("os_env", idle)
         self.assertNotIn("malloc", idle)
         self.assertLess(idle | {"malloc", "free", "arena_grow"}, self.names(*self.one))
+
+    def test_signals_are_the_program_s(self):
+        self.assertIn("malloc", self.names(os.path.join(self.folder, "signals")))
 
     def test_what_is_listed_is_not_printed(self):
         run = reached(*self.one)

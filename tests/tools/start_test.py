@@ -36,11 +36,26 @@ PARTS = {"in every process": (".text.every", 4 << 10), "at the start": (".text.f
 # With these the order is known to have all that ordinary programs run; others have it but for a few functions, which
 # they put into none of these, or cut in two.
 KNOWN = ("x86_64", ("12", "14"))
-# Programs that print what they have mapped themselves.
+# Programs that print what they have mapped themselves; one forks while it has threads.
+FORKS = """import os, sys, threading
+done = threading.Event()
+threading.Thread(target=done.wait).start()
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+if (child == 0) == (sys.argv[2] == "child"):
+    print(open(sys.argv[1]).read(), flush=True)
+if not child:
+    os._exit(0)
+done.set()
+"""
 OWN = "/proc/self/smaps"
 PRINTERS = [["cat", OWN], ["sort", "-s", "-k", "99", OWN], ["awk", "1", OWN], ["sed", "-n", "p", OWN], ["grep", ".", OWN],
             ["perl", "-n", "-e", "print", OWN], ["bash", "-c", f"while read -r x; do echo \"$x\"; done <{OWN}"],
-            [sys.executable, "-c", f"print(open('{OWN}').read())"]]
+            ["bash", "-c", f"ulimit -n 100; while read -r x; do echo \"$x\"; done <{OWN}"],
+            [sys.executable, "-c", f"print(open('{OWN}').read())"], [sys.executable, "-c", FORKS, OWN, "parent"],
+            [sys.executable, "-c", FORKS, OWN, "child"]]
+SETTINGS = [{}, {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}, {"USLAB_CONF": ""}, {"USLAB_CONF": "purge_delay=2000"}]
 IDLE = "int main(void) { return 0; }"
 ONE = "#include <stdlib.h>\nint main(void) { char *volatile p = malloc(100); *p = 1; free(p); return 0; }"
 ORDER = os.path.join(SOURCE, "scripts", "function-order.txt")
@@ -126,17 +141,17 @@ class Start(InFolder):
         self.assertLessEqual(one, FAULTS + FAULTS_OF_CPU * max(0, possible_cpus() - 2))
 
     def test_ordinary_programs_need_no_other_function(self):
-        """Of the code that is in no part of the order no page is mapped; with and without rseq."""
+        """Of the code that is in no part of the order no page is mapped; also without rseq, and with a setting."""
         if not is_ordered() or not is_known():
             self.skipTest("the order is not known to be all of it with this compiler, or with several nodes")
         file = re.escape(os.path.basename(os.path.realpath(LIBRARY)))
         for command in PRINTERS:
-            for tunables in ("", "glibc.pthread.rseq=0") if shutil.which(command[0]) else ():
-                smaps = subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, GLIBC_TUNABLES=tunables), text=True,
+            for settings in SETTINGS if shutil.which(command[0]) else ():
+                smaps = subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **settings), text=True,
                                        capture_output=True, check=True).stdout
                 resident = [int(size) for size in re.findall(
                     rf"(?m)^\w+-\w+ r-xp .*/{file}(?: \(deleted\))?\n(?:[A-Z].*\n)*?Rss: +(\d+) kB", smaps)]
-                with self.subTest(command=command, tunables=tunables):
+                with self.subTest(command=command, settings=settings):
                     if command[0] != sys.executable and (len(resident) != 3 or not resident[1]):
                         continue  # it is linked statically, or has a malloc of its own
                     self.assertEqual(len(resident), 3, "the library was not loaded")
