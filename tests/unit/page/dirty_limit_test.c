@@ -16,9 +16,7 @@ IN_CHILD(refaults_keep_a_little_beyond_the_peak)
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (unsigned int i = 0; i < 8; i++)
 		CHILD_CHECK(take(10) >= 0);
 	zone->stats.nr_peak = 8 * CHUNK;
@@ -39,9 +37,7 @@ IN_CHILD(refaults_keep_more_of_a_small_heap)
 	struct buddy_zone *zone = &buddy_zones[0];
 	unsigned long block;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	block = take_touched(9);
 	zone->stats.nr_peak = 512;
 	zone->refaults = 1000;
@@ -58,9 +54,7 @@ static struct buddy_zone *zone_that_waits(unsigned long block[8])
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (unsigned int i = 0; i < 8; i++)
 		block[i] = take_touched(6);
 	zone->stats.nr_peak = 4 * CHUNK;
@@ -138,9 +132,7 @@ IN_CHILD(never_more_than_the_limit_waits)
 
 	if (os_page_size() > PAGE_SIZE) /* smaller blocks cannot be purged */
 		return;
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (unsigned int i = rounds(20000); i > 0; i--) {
 		unsigned int at;
 

@@ -288,9 +288,7 @@ IN_CHILD(runs_in_turn_find_their_pages)
 	static char *block[100];
 	unsigned long touched;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	touched = replace(block, ARRAY_SIZE(block), 8000);
 	CHILD_CHECK(made_resident() < touched / 16);
 	CHILD_CHECK(most_resident < buddy_zones[0].stats.nr_peak * 9 / 8 + MIB / PAGE_SIZE);
@@ -311,9 +309,7 @@ IN_CHILD(one_run_at_a_time)
 {
 	static char *block[1];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	replace(block, 1, 100);
 	CHILD_CHECK(replace(block, 1, 1000) > 100 * made_resident());
 }

@@ -67,12 +67,18 @@ static inline unsigned long index_of(const struct page *page)
 	return (unsigned long)(page - page_map.pages);
 }
 
-/* An arena with one node that purges only what a test asks it to. */
-static inline void fresh_arena(void)
+/* An arena with one node that purges as the default is. */
+static inline void default_arena(void)
 {
 	os_cpu_init();
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
+}
+
+/* One that purges only what a test asks it to. */
+static inline void fresh_arena(void)
+{
+	default_arena();
 	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
 }
 

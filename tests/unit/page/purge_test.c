@@ -169,9 +169,7 @@ IN_CHILD(a_purge_with_refaults_is_not_repeated)
 	unsigned int round;
 	unsigned int i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (round = 0; round < 20; round++) {
 		for (i = 0; i < 64; i++)
 			block[i] = take_touched(5);
@@ -228,9 +226,7 @@ IN_CHILD(large_blocks_in_turn_find_their_pages)
 	unsigned long before;
 
 	NEEDS_BARE_PROCESS();
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	before = faults();
 	replace_blocks(&turn, ARRAY_SIZE(turn.block), 2000);
 	/* One fault for 12 pages; it was one for two. The first 240 MiB are part of it. */
@@ -251,9 +247,7 @@ IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
 	static struct turn turn;
 
 	NEEDS_BARE_PROCESS();
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	replace_blocks(&turn, 8, 2000);
 	CHILD_CHECK(stats()->nr_peak << PAGE_SHIFT < 64 * MIB);
 	CHILD_CHECK(status_bytes("VmHWM:") < (stats()->nr_peak << PAGE_SHIFT) * 33 / 32 + 8 * MIB);
@@ -266,9 +260,7 @@ IN_CHILD(the_default_limit_holds_the_peak)
 	unsigned long peak;
 	unsigned long i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (i = 0; i < 8192; i++)
 		CHILD_CHECK(take_touched(0) == i);
 	for (i = 0; i < 8192; i += 2)
@@ -291,9 +283,7 @@ IN_CHILD(a_limit_that_was_set_holds)
 	unsigned int round;
 	unsigned int i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	buddy_set_purge(512 * PAGE_SIZE, 1000);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 64; i++)
@@ -323,9 +313,7 @@ IN_CHILD(a_fall_is_said_for_a_while)
 {
 	unsigned long block[128];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	take_blocks(block, 128);
 	CHILD_CHECK(!buddy_falls());
 	give_blocks(block + 96, 32);
@@ -396,9 +384,7 @@ IN_CHILD(others_leave_it_to_who_expects_merges)
 {
 	unsigned long block[64];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (unsigned int i = 0; i < 64; i++)
 		block[i] = take_touched(5);
 	buddy_expect_merges(true);
@@ -419,9 +405,7 @@ IN_CHILD(what_will_merge_is_not_purged_yet)
 	unsigned long block[64];
 	unsigned int i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (i = 0; i < 64; i++)
 		block[i] = take_touched(5);
 	buddy_expect_merges(true);

@@ -32,9 +32,7 @@ static struct buddy_zone *zone_with_peak(unsigned long pages)
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	zone->stats.nr_peak = pages;
 	fake_usage_work_us = 0;
 	refault(zone, 0, 0, 1); /* the first look */

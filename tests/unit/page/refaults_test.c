@@ -29,9 +29,7 @@ static unsigned long purged_in_turns(unsigned int turns, unsigned int pause_ms)
 /* Who comes back within the delay keeps what he has at his peak, after the first two turns. */
 IN_CHILD(pauses_do_not_let_refaults_fade)
 {
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	CHILD_CHECK(purged_in_turns(2, 500) >= 64 * 128 - 2 * ZONE_SLACK_MIN);
 	CHILD_CHECK(purged_in_turns(10, 500) <= 10 * 64 * 128 / 8);
 	CHILD_CHECK(zone_dirty_limit(&buddy_zones[0]) >= 64 * 128);
@@ -53,9 +51,7 @@ IN_CHILD(who_comes_back_keeps_no_more_than_32_mib)
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	zone->stats.nr_peak = 100 * CHUNK;
 	zone->slow_refaults = 100 * CHUNK;
 	CHILD_CHECK(zone_dirty_limit(zone) == 32 * MIB >> PAGE_SHIFT);
@@ -66,9 +62,7 @@ IN_CHILD(refaults_fade_at_the_peak_too)
 {
 	unsigned long block;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	take_touched(BUDDY_MAX_ORDER);
 	block = take_touched(4);
 	buddy_zones[0].slow_refaults = 1000;
@@ -87,9 +81,7 @@ IN_CHILD(refaults_fade)
 	unsigned long block[64];
 	unsigned int i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	buddy_zones[0].stats.nr_peak = 64 * 32;
 	buddy_zones[0].refaults = 64 * 32;
 	zone_half_life = 1;
@@ -108,9 +100,7 @@ IN_CHILD(refaults_of_large_heaps_fade_later)
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	for (unsigned long pages = 1000; pages < 1000000; pages = pages * 3 / 2) {
 		unsigned int units = 4 + (unsigned int)MIN(pages / 8192, 24ul); /* of 16 ms */
 
@@ -136,9 +126,7 @@ IN_CHILD(who_comes_back_soon_keeps_refaults)
 {
 	struct buddy_zone *zone = &buddy_zones[0];
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	zone->refaults = 1000;
 	zone->fit_refaults = 1000;
 	zone->fit_used = zone->clock;

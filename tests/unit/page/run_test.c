@@ -115,9 +115,7 @@ IN_CHILD(a_mapping_is_used_again)
 	char *p;
 	char *q;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	p = run_alloc(8 * MIB, 0, -1, NULL);
 	memset(p, 1, 8 * MIB);
 	for (i = 0; i < 10; i++) {
@@ -140,9 +138,7 @@ IN_CHILD(kept_mappings_do_not_raise_the_peak)
 	void *p;
 	unsigned int i;
 
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	default_arena();
 	CHILD_CHECK(run_free(run_alloc(16 * MIB, 0, -1, NULL)));
 	CHILD_CHECK(keep_counters.bytes == 16 * MIB);
 	for (i = 0; i < 16; i++)
