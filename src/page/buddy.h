@@ -178,12 +178,12 @@ size_t buddy_trim(size_t keep_bytes);
  * 2 us, so a program that frees and allocates in turns pays for its first turns and then keeps its
  * memory, if a turn takes less than delay_ms; one that frees for good, or maps memory itself, does
  * not keep it. Of a program that sleeps after its last turn nobody can take it, so turns of more
- * than 64 ms, and 2 us for each page that is purged and taken again (page/refaults.c), let
- * ZONE_SLOW_MOST pages stay at most. Never more than what was in use at the peak, but, where pages
- * were taken again sooner, by page runs within half a second, for gaps between blocks
- * (zone_dirty_limit()); and where refaults take half of the CPU time, up to half of the peak more
- * (page/refault_rate.c). Used pages include the mappings of page/large.c, dirty ones those of
- * page/keep.c. limit_bytes SIZE_MAX is this default.
+ * than 64 ms, and 2 us for each page that is purged and taken again (page/refaults.c), let 32 MiB
+ * stay at most. Never more than what was in use at the peak, but, where pages were taken again
+ * sooner, by page runs within half a second, for gaps between blocks (page/dirty_limit.c); and
+ * where refaults take half of the CPU time, up to half of the peak more (page/refault_rate.c). Used
+ * pages include the mappings of page/large.c, dirty ones those of page/keep.c. limit_bytes SIZE_MAX
+ * is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */
 extern uint32_t zone_purge_delay; /* in units of 16 ms, like zone.clock; atomic; read by tools */

@@ -14,6 +14,11 @@
 #include "page/buddy.h"
 #include "page/zone.h"
 
+#define LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
+#define SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
+#define SLOW_MOST (32ul << 20 >> PAGE_SHIFT)
+#define SLOW_LEAST_PEAK (8ul << 20 >> PAGE_SHIFT)
+
 /*
  * Whole pages that are allocated and freed in all sizes leave gaps that the next ones do not fit
  * into: how many dirty pages may stay in such gaps, beyond the peak, if there were refaults. A
@@ -27,7 +32,7 @@ static unsigned long run_gaps(void)
 	unsigned long big = MIN(large, runs);
 	unsigned long small = runs - big;
 
-	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
+	return big / 10 + small / 32 + MIN(small / 20, SMALL_GAPS);
 }
 
 /*
@@ -43,13 +48,13 @@ static unsigned long slab_gaps(const struct buddy_zone *zone)
 	return (used - MIN(used, runs)) / 32 + MIN(zone->stats.nr_peak / 4, ZONE_SLAB_GAPS);
 }
 
-/* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */
+/* For mappings, if they have more than LARGE_MIN: 1/32, and less if there are few. */
 static unsigned long large_gaps(void)
 {
 	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
 	unsigned long count = load_relaxed(&large_counters.count);
 
-	return MIN(large / 512 * MIN(count, 16ul), large - MIN(large, ZONE_LARGE_MIN));
+	return MIN(large / 512 * MIN(count, 16ul), large - MIN(large, LARGE_MIN));
 }
 
 /* Refaults of mappings in pages; below KEEP_MIN_REFAULTS they count as none. */
@@ -60,9 +65,13 @@ static unsigned long refaults_of_kept(void)
 	return refaults < KEEP_MIN_REFAULTS ? 0 : refaults >> PAGE_SHIFT;
 }
 
+/*
+ * Bounded, since of a program that sleeps after its last turn nobody takes what waits; none in
+ * small heaps, which stay small.
+ */
 unsigned long zone_slow_refaults(const struct buddy_zone *zone)
 {
-	return zone->stats.nr_peak < ZONE_SLOW_LEAST ? 0 : MIN(zone->slow_refaults, ZONE_SLOW_MOST);
+	return zone->stats.nr_peak < SLOW_LEAST_PEAK ? 0 : MIN(zone->slow_refaults, SLOW_MOST);
 }
 
 unsigned long zone_dirty_limit(const struct buddy_zone *zone)
@@ -97,10 +106,11 @@ bool zone_purge_due(const struct buddy_zone *zone)
 }
 
 /*
- * n pages more that were in use and are free now lower the limit by less than n/2, so half of the
- * way to it nothing is due. What else lowers it has that forgotten: the clock (counts halve), a
- * purge, pages that are taken and were not resident, buddy_rebalance(), which comes with mappings
- * and merges. What other nodes, and refaults of mappings, lower is seen when the clock goes on.
+ * If n pages in use become free the limit falls by less than n/2, so half of the way to it no purge
+ * is due, and may_wait says where that is. Whatever else lowers the limit resets may_wait: the
+ * clock (counts halve), a purge, pages that are taken and were not resident, buddy_rebalance(),
+ * which comes with mappings and merges. What other nodes and refaults of mappings lower is seen
+ * when the clock goes on.
  */
 bool zone_free_is_due_locked(struct buddy_zone *zone)
 {

@@ -37,15 +37,7 @@
 
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
-#define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
-#define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
 #define ZONE_SLAB_GAPS (1ul << 20 >> PAGE_SHIFT)
-/*
- * Refaults over seconds count up to the first: of a program that sleeps after its last turn nobody
- * takes what waits; and not below the other, of the peak: small heaps stay small.
- */
-#define ZONE_SLOW_MOST (32ul << 20 >> PAGE_SHIFT)
-#define ZONE_SLOW_LEAST (8ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
@@ -310,7 +302,7 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 	return MAX(zone_used(zone) / (zone_expects_merges(zone) ? 4 : 32), ZONE_SLACK_MIN);
 }
 
-/* Refaults over seconds, as far as they count: see ZONE_SLOW_MOST and ZONE_SLOW_LEAST. */
+/* Refaults over seconds, as far as they count. */
 unsigned long zone_slow_refaults(const struct buddy_zone *zone);
 
 /*
