@@ -22,6 +22,7 @@ int main(void) { signal(SIGINT, on_signal); signal(SIGTRAP, on_signal); raise(SI
 char *volatile p = malloc(100); free(p); return 0; }"""
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from folder import InFolder, environment  # noqa: E402
+from programs import CC, compile_program  # noqa: E402
 
 
 def reached(*arguments):
@@ -33,14 +34,11 @@ class Reached(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        compiler = os.environ.get("USLAB_CC", "cc")
-        if not shutil.which(compiler.split()[0]) or not shutil.which("gdb"):
+        if not shutil.which(CC) or not shutil.which("gdb"):
             raise unittest.SkipTest("there is no compiler, or no gdb")
-        for name, text in (("idle", IDLE), ("one", ONE), ("signals", SIGNALS)):
-            subprocess.run([*compiler.split(), "-x", "c", "-O1", "-o", os.path.join(cls.folder, name), "-"],
-                           input=text, text=True, check=True)
-        cls.idle = [os.path.join(cls.folder, "idle")]
-        cls.one = [os.path.join(cls.folder, "one"), "a b"]
+        cls.idle = [compile_program(cls.folder, "idle", IDLE)]
+        cls.one = [compile_program(cls.folder, "one", ONE), "a b"]
+        cls.signals = [compile_program(cls.folder, "signals", SIGNALS)]
         probe = subprocess.run(["gdb", "-q", "-nx", "-batch", "-ex", "python print('py' + 'thon')", "-ex", "run",
                                 *cls.idle], capture_output=True, text=True, check=False)
         if "python" not in probe.stdout or "exited normally" not in probe.stdout:
@@ -58,7 +56,7 @@ class Reached(InFolder):
         self.assertLess(idle | {"malloc", "free", "arena_grow"}, self.names(*self.one))
 
     def test_signals_are_the_program_s(self):
-        self.assertIn("malloc", self.names(os.path.join(self.folder, "signals")))
+        self.assertIn("malloc", self.names(*self.signals))
 
     def test_what_is_listed_is_not_printed(self):
         run = reached(*self.one)

@@ -23,6 +23,7 @@ LIBRARY = os.environ.get("USLAB_MALLOC_SO", os.path.join(BUILD, "lib", "libuslab
 START = os.path.join(BUILD, "bin", "uslab-bench-start")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from folder import InFolder, environment  # noqa: E402
+from programs import CC, compile_program  # noqa: E402
 
 # Measured, with 2 CPUs and one node: 23 faults of a program that allocates nothing, since the library does not
 # start then, of which a library that does nothing has 16; 67 to 69 with one block. The rest is room: how many
@@ -33,8 +34,8 @@ IDLE_CALLS, CALLS, CALLS_OF_NODE = 16, 60, 5
 # Section, and bytes from its first function to the last one of that part; GCC 14 makes 70 and 146 KiB of the others.
 PARTS = {"in every process": (".text.every", 4 << 10), "at the start": (".text.first", 76 << 10),
          "later": (".text.first", 160 << 10)}
-# With these the order is known to have all that ordinary programs run; others have it but for a few functions, which
-# they put into none of these, or cut in two.
+# With these the order is known to have all that ordinary programs run. Others put other functions into their callers,
+# so a few may have no place in it.
 KNOWN = ("x86_64", ("12", "14"))
 # Programs that print what they have mapped themselves; one forks while it has threads.
 FORKS = """import os, sys, threading
@@ -103,12 +104,10 @@ class Start(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        compiler = os.environ.get("USLAB_CC", "cc")
-        if not shutil.which(compiler.split()[0]):
+        if not shutil.which(CC):
             raise unittest.SkipTest("there is no compiler")
-        for name, text in (("idle", IDLE), ("one", ONE)):
-            subprocess.run([*compiler.split(), "-x", "c", "-O1", "-o", os.path.join(cls.folder, name), "-"],
-                           input=text, text=True, check=True)
+        compile_program(cls.folder, "idle", IDLE)
+        compile_program(cls.folder, "one", ONE)
 
     def faults(self, program, **more):
         """The fewest of some runs: what else the system does may add some."""
