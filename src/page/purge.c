@@ -340,14 +340,17 @@ static bool purge_old_locked(struct buddy_zone *zone)
 	return true;
 }
 
-/* Descriptors; in steps as long as there is time. Returns whether there may be more. */
-static bool purge_tables_locked(struct buddy_zone *zone)
+/*
+ * Descriptors; in steps as long as there is time. inside: also those of blocks, a few pages each,
+ * which are not worth a call each time while blocks come and go. Returns whether there may be more.
+ */
+static bool purge_tables_locked(struct buddy_zone *zone, bool inside)
 {
 	bool more;
 
 	do
 		more = zone_purge_tables_locked(zone, TABLES) ||
-		       zone_purge_inside_locked(zone, TABLES);
+		       (inside && zone_purge_inside_locked(zone, TABLES));
 	while (more && end_us && !is_late());
 	return more && end_us;
 }
@@ -405,21 +408,23 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	uint32_t now;
 	bool ok = true;
 	bool late = false;
+	bool aged;
 
 	if (!lock_try(&zone->purge_lock))
 		return true;
 	if (!end_us && load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
+	aged = zone_aging_due(zone);
 	limit = upper_limit(zone);
 	if (zone->stats.nr_dirty > limit) {
 		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false, blocks);
 		late = is_late();
 	}
-	if (ok && zone_aging_due(zone))
+	if (ok && aged)
 		ok = purge_old_locked(zone);
 	if (ok && !late)
-		late = purge_tables_locked(zone);
+		late = purge_tables_locked(zone, aged || zone->falls_until);
 	if (!ok)
 		zone->purge_after = zone->clock + RETRY_CLOCKS;
 	zone_note_fall_locked(zone);

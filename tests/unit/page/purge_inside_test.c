@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 #include "chunks.h"
+#include "fake_clock.h"
 #include "page/zone.h"
 
 /* Descriptors on a page of the system. */
@@ -66,6 +67,30 @@ IN_CHILD(frees_do_it)
 		give((unsigned long)page, 0);
 	}
 	CHILD_CHECK(gone(CHUNK / 2 + per_page(), CHUNK));
+	buddy_check();
+}
+
+/*
+ * While use does not fall, only four times within the delay: descriptors of blocks that come and go
+ * would be written to again at once.
+ */
+IN_CHILD(now_and_then)
+{
+	const unsigned long half = 3 * CHUNK + CHUNK / 2;
+
+	fresh_arena();
+	if (zone_bare_order() > 7)
+		child_cannot("descriptors of half a chunk are on one page here");
+	fill(4);
+	buddy_set_purge(0, 1000);
+	empty_pages(half, 4 * CHUNK);
+	for (unsigned int i = 0; i < 64; i++) {
+		CHILD_CHECK(take(9) == (long)half);
+		if (i % 16 == 15)
+			fake_clock_pass(260);
+		give(half, 9);
+		CHILD_CHECK(stats()->nr_dirty == 0 && is_bare(half, 9) == (i % 16 == 15));
+	}
 	buddy_check();
 }
 
@@ -230,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_but_the_first_page_goes),
 		cmocka_unit_test(frees_do_it),
+		cmocka_unit_test(now_and_then),
 		cmocka_unit_test(bare_ones_are_taken_last),
 		cmocka_unit_test(they_are_used_again),
 		cmocka_unit_test(what_merges_is_looked_at_again),
