@@ -6,7 +6,7 @@
  * Invariants: none.
  * Locks:      none.
  * Flow:       used by debug/kfence/kfence_fault.c, engine/slub/free.c, front/array_sheaf.h,
- *             front/depot_lane.h, os/cpu/rseq.c and os/lock/lock.c.
+ *             front/depot_lane.h, os/cpu/rseq.c, os/lock/lock.c and page/buddy_range.c.
  *
  * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.
  *           void arch_prefetch_write(p): asks for p's cache line, to be written soon.

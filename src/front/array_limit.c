@@ -2,7 +2,7 @@
 /*
  * front/array_limit.c - how many sheaves depots may hold, by overflows and underflows
  *
- * Why:        docs/adr/0034, docs/adr/0077, docs/adr/0081.
+ * Why:        docs/adr/0034, docs/adr/0077, docs/adr/0081, docs/adr/0089.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done, and if it
  *             has large objects in a third; the bytes that all of them may hold beyond what they
@@ -13,8 +13,8 @@
  *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
  *             locks and the engine's inside. Misses only try it.
  * Flow:       called by front/array.c, array.h, array_capacity.c and array_sheaf.h, cache/fork.c
- *             and cache/reap.c; calls depot.c, depot_limit.c, array.c, page/buddy.h and
- *             page/meta.h.
+ *             and cache/reap.c; calls depot.c, depot_limit.c, array.c, page/buddy.h, page/limit.h
+ *             and page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
  * one. If the same depot is empty soon after (an underflow), it gets twice the space, if all depots
@@ -40,6 +40,7 @@
 #include "front/array_sheaf.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
+#include "page/limit.h"
 #include "page/meta.h"
 #include "page/realtime.h"
 
@@ -68,28 +69,37 @@
 #define LARGE_MOST ((size_t)1 << 30)
 #define LARGE_TIMES 2u
 #define LARGE_MUCH ((size_t)4 << 20) /* at once: as long as there is some */
-#define LARGE_LOOKS 64u
-#define LARGE_SHEAVES 32u /* under one hold of the lock */
+#define LARGE_LOOKS 64u		     /* at most */
+#define LARGE_SHEAVES 32u	     /* under one hold of the lock */
+/*
+ * Those that have none are each looked at once while so much is taken as is that part of what the
+ * process holds. All of them for each 64 KiB took longer than all else that a page run of 256 KiB
+ * takes: a look waits for some six lines.
+ */
+#define LARGE_PART 8u
 
 /* The clock is read by one in so many misses of a thread. */
 #define AGES_A_LOOK 16u
 
 struct growth {
 	struct list_head list;	/* due or done */
-	struct list_head large; /* of those with large objects */
+	struct list_head large; /* of those with large objects: soon or larges */
 	struct front *front;
 	struct depot *depot;
 	bool is_reaped; /* in steps; surplus is still to go back */
+	bool soon;	/* the next who takes memory looks at it: it is in soon */
 	struct depot_surplus surplus;
 };
 
 static struct lock growth_lock = LOCK_INIT(RANK_GROWTH);
 static struct list_head due = { &due, &due };
 static struct list_head done = { &done, &done };
-static struct list_head larges = { &larges, &larges }; /* in turn */
+static struct list_head soon = { &soon, &soon };       /* those that may have some; in turn */
+static struct list_head larges = { &larges, &larges }; /* the others of large objects; in turn */
+static unsigned int nr_soon;			       /* a hint without the lock */
 static uint32_t epoch;				       /* in which those of done became due last */
 unsigned long array_growth_bytes;
-unsigned int array_limit_large; /* those of larges; a hint without the lock */
+unsigned int array_limit_large; /* those of soon and larges; a hint without the lock */
 static uint32_t reaped_at;	/* the epoch in which none was due last; likewise */
 static bool is_due;		/* some are; likewise */
 
@@ -216,6 +226,7 @@ static void forget(struct growth *g)
 	list_del(&g->list);
 	if (is_large(g->front)) {
 		list_del(&g->large);
+		store_relaxed(&nr_soon, nr_soon - g->soon);
 		store_relaxed(&array_limit_large, array_limit_large - 1);
 	}
 	meta_free(g, sizeof(*g));
@@ -339,34 +350,66 @@ static size_t look_locked(struct growth *g, size_t bytes)
 	return n * each;
 }
 
-/* The next one in turn, but for one. Returns how many bytes went back. */
-static size_t look_at_next_locked(const struct depot *but, size_t bytes)
+/* May it have some at the next look? It had, or was used until now and may be no more. */
+static bool may_give(const struct growth *g, size_t back)
 {
-	struct growth *g;
-
-	if (list_empty(&larges))
-		return 0;
-	g = list_first(&larges, struct growth, large);
-	list_del(&g->large);
-	list_add_tail(&g->large, &larges);
-	return g->depot != but ? look_locked(g, bytes) : 0;
+	return back || (!g->soon && depot_count(g->depot, DEPOT_FULL) >= 4);
 }
 
-/* Up to so many bytes, by so many looks; on: by more, as long as one of so many gives some. */
-static void reap_larges(size_t bytes, unsigned int looks, bool on, const struct depot *but)
+/* The next one of a list, unless it is the one that asks. Returns how many bytes went back. */
+static size_t look_at_next_locked(struct list_head *list, const struct depot *but, size_t bytes)
+{
+	struct growth *g;
+	size_t back = 0;
+	bool again = false;
+
+	if (list_empty(list))
+		return 0;
+	g = list_first(list, struct growth, large);
+	if (g->depot != but) {
+		back = look_locked(g, bytes);
+		again = may_give(g, back);
+	}
+	store_relaxed(&nr_soon, nr_soon - g->soon + again);
+	g->soon = again;
+	list_del(&g->large);
+	list_add_tail(&g->large, again ? &soon : &larges);
+	return back;
+}
+
+/* Up to so many bytes, by so many looks at those of a list. Returns what is left of the bytes. */
+static size_t reap_larges(struct list_head *list, size_t bytes, unsigned int looks,
+			  const struct depot *but)
+{
+	while (bytes && looks-- && lock_try(&growth_lock)) {
+		size_t back = look_at_next_locked(list, but, bytes);
+
+		lock_release(&growth_lock);
+		bytes -= MIN(bytes, back);
+	}
+	return bytes;
+}
+
+/* Likewise, of all as long as one of them has some; looks is twice as many as there are. */
+static void reap_all_larges(size_t bytes, unsigned int looks, const struct depot *but)
 {
 	unsigned int left = looks;
 
-	while (bytes && left) {
-		size_t back;
+	while (bytes && left && lock_try(&growth_lock)) {
+		size_t back = look_at_next_locked(list_empty(&soon) ? &larges : &soon, but, bytes);
 
-		if (!lock_try(&growth_lock))
-			return;
-		back = look_at_next_locked(but, bytes);
 		lock_release(&growth_lock);
 		bytes -= MIN(bytes, back);
-		left = back && on ? looks : left - 1;
+		left = back ? looks : left - 1;
 	}
+}
+
+/* How many of nr depots, beside those of soon, are looked at for so many bytes. */
+static unsigned int looks_for(size_t bytes, unsigned int nr)
+{
+	size_t round = (limit_held() << PAGE_SHIFT) / LARGE_PART;
+
+	return bytes < round ? (unsigned int)(bytes * nr / round) + 1 : nr;
 }
 
 static size_t taken; /* bytes since a look; some may be lost when two threads add theirs */
@@ -377,14 +420,21 @@ static size_t taken; /* bytes since a look; some may be lost when two threads ad
  */
 noinline void array_limit_reap_large_slow(size_t bytes, const struct depot *d)
 {
-	unsigned int larges_now = load_relaxed(&array_limit_large);
-	unsigned int nr = MIN(larges_now, LARGE_LOOKS);
+	unsigned int nr = load_relaxed(&array_limit_large);
+	unsigned int nr_first = load_relaxed(&nr_soon);
 	size_t now = load_relaxed(&taken) + MIN(bytes, LARGE_MOST);
-	bool much = bytes >= LARGE_MUCH;
+	size_t back = now * LARGE_TIMES;
 
 	store_relaxed(&taken, now < LARGE_LEAST ? now : 0);
-	if (now >= LARGE_LEAST)
-		reap_larges(now * LARGE_TIMES, much ? 2 * nr : nr, much, d);
+	if (now < LARGE_LEAST)
+		return;
+	nr = MIN(nr, LARGE_LOOKS);
+	if (bytes >= LARGE_MUCH) {
+		reap_all_larges(back, 2 * nr, d);
+		return;
+	}
+	back = reap_larges(&soon, back, MIN(nr_first, LARGE_LOOKS), d);
+	reap_larges(&larges, back, looks_for(now, nr), d);
 }
 
 static __thread uint8_t ages __attribute__((tls_model("initial-exec")));

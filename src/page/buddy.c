@@ -154,21 +154,19 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 	return page;
 }
 
-/* The next-higher buddy of a block is free: at the tail of its list it is left for a merge. */
-static bool merge_likely(unsigned long index, unsigned int order)
-{
-	unsigned long parent = index & ~(1ul << order);
-
-	return order < LIKELY_BELOW && zone_free_block(parent ^ (2ul << order), order + 1);
-}
-
 /* The buddy of a block, if it is free. */
 static inline struct page *free_buddy(unsigned long index, unsigned int order)
 {
 	unsigned long buddy = index ^ (1ul << order);
 
 	/* The bit first: most often it spares a look at a descriptor. */
-	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? zone_free_block(buddy, order) : NULL;
+	return zone_has_free(buddy) ? zone_free_block(buddy, order) : NULL;
+}
+
+/* The next-higher buddy of a block is free: at the tail of its list it is left for a merge. */
+static bool merge_likely(unsigned long index, unsigned int order)
+{
+	return order < LIKELY_BELOW && free_buddy(index & ~(1ul << order), order + 1);
 }
 
 void zone_put_block_locked(struct buddy_zone *zone, unsigned long index, unsigned int order,

@@ -13,11 +13,32 @@
  *
  * A page run of 144 pages is some ten blocks: what can be done for all of it is not done for each.
  */
+#include "arch/cpu.h"
 #include "base/assert.h"
 #include "os/instrument/memcheck.h"
 #include "page/zone.h"
 
 /* ---- free ------------------------------------------------------------------------------------ */
+
+/*
+ * Pages are about to become free: the descriptors of their blocks, of those blocks' buddies, and of
+ * what lies behind them, which begins no chunk that may not be there, are asked for together. Where
+ * caches are cold, each merge would wait for one.
+ */
+static void prefetch_merges_locked(unsigned long index, unsigned long end)
+{
+	if (end % (1ul << BUDDY_MAX_ORDER) && zone_has_free(end))
+		arch_prefetch_write(page_at(end));
+	while (index < end) {
+		unsigned int order = zone_order_at(index, end);
+		unsigned long buddy = index ^ (1ul << order);
+
+		arch_prefetch_write(page_at(index));
+		if (order < BUDDY_MAX_ORDER && zone_has_free(buddy))
+			arch_prefetch_write(page_at(buddy));
+		index += 1ul << order;
+	}
+}
 
 /*
  * Frees pages in the largest aligned blocks, ascending, without a word to page/ranges.c. d: of all
@@ -27,6 +48,7 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, stru
 {
 	unsigned long end = index + d.of;
 
+	prefetch_merges_locked(index, end);
 	zone_set_bits(page_map.free, index, d.of, true);
 	zone->stats.nr_free += d.of;
 	zone_add_dirty_locked(zone, d.nr);
@@ -134,11 +156,19 @@ static unsigned long put_rest_locked(struct buddy_zone *zone, unsigned long inde
 	return nr_dirty;
 }
 
+/* Where most of the free blocks begin that they lie in: these are as large as they can be. */
+static void prefetch_blocks(unsigned long index, unsigned long end)
+{
+	for (; index < end; index += 1ul << zone_order_at(index, end))
+		arch_prefetch_write(page_at(index));
+}
+
 void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
 {
 	unsigned long nr_dirty = 0;
 	unsigned long i = index;
 
+	prefetch_blocks(index, end);
 	while (i < end) {
 		struct page *page = zone_find_free_locked(i);
 		unsigned long start = zone_index_of(page);

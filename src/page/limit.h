@@ -11,8 +11,8 @@
  *             other metadata.
  * Locks:      none: limit.c has the contract. Marks are set by any thread.
  * Flow:       called by large.c, purge.c, zone.h, buddy.c, api/limits_api.c, cache/init.c,
- *             cache/pressure.c, cache/config/options.c and cache/reclaim/ahead.c; tools read the
- *             counters from outside.
+ *             cache/pressure.c, cache/config/options.c, cache/reclaim/ahead.c and
+ *             front/array_limit.c; tools read the counters from outside.
  */
 #ifndef PAGE_LIMIT_H
 #define PAGE_LIMIT_H

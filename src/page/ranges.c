@@ -329,7 +329,7 @@ static unsigned long count_listed(unsigned int node)
 
 static bool is_free(unsigned long index, unsigned int node)
 {
-	return page_at(index)->node == node && page_map.free[index / 64] >> index % 64 & 1;
+	return page_at(index)->node == node && zone_has_free(index);
 }
 
 /* Pages start .. end. Returns whether they are on a list. */

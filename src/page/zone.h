@@ -70,6 +70,11 @@ static inline void zone_set_dirty(unsigned long index, unsigned long nr_pages, b
 {
 	zone_set_bits(page_map.dirty, index, nr_pages, dirty);
 }
+/* Is the page in a block on a list? Its zone's lock is held. */
+static inline bool zone_has_free(unsigned long index)
+{
+	return page_map.free[index / 64] >> index % 64 & 1;
+}
 /* Of the largest aligned block that begins at page index and ends at end or before. */
 static inline unsigned int zone_order_at(unsigned long index, unsigned long end)
 {

@@ -191,21 +191,26 @@ static unsigned int low_of(const struct depot *d)
 	return low;
 }
 
-/* The first nr of many, over one engine: each depot has grown, is full and not used any more. */
-static void make_many(unsigned int nr, unsigned int sheaves)
+/*
+ * The first nr of many, over one engine, of objects of that size: each depot has grown, is full and
+ * not used any more.
+ */
+static void make_many(unsigned int size, unsigned int nr, unsigned int sheaves)
 {
 	unsigned int objects = (sheaves + 2) * SMALL; /* 2: the CPU's array and spare */
 	void *p[OBJECTS];
 
-	make_of(PAGE_SIZE);
+	make_of(size);
 	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: they may grow */
 	for (unsigned int i = 0; i < nr; i++) {
 		struct front *f = &many[i];
 
 		CHILD_CHECK(front_make(f, &front_array_ops, &fake, ID + 1 + i, SMALL) == 0);
 		while (depot_count(depot_of(i), DEPOT_FULL) < sheaves) {
-			for (unsigned int k = 0; k < objects; k++)
+			for (unsigned int k = 0; k < objects; k++) {
+				store_relaxed(&array_limit_large, 0); /* nobody is looked at */
 				CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
+			}
 			for (unsigned int k = 0; k < objects; k++)
 				f->ops->free(f, p[k]);
 		}
@@ -228,7 +233,7 @@ static unsigned int looked_at(unsigned int nr)
 BOTH_MODES(test_looks_are_bounded)
 {
 	here();
-	make_many(MANY, 8);
+	make_many(PAGE_SIZE, MANY, 8);
 	next_epoch();
 	array_limit_reap();
 	CHILD_CHECK(looked_at(MANY) == LOOKS);
@@ -240,7 +245,7 @@ BOTH_MODES(test_looks_are_bounded)
 BOTH_MODES(test_sheaves_are_bounded)
 {
 	here();
-	make_many(3, 16);
+	make_many(PAGE_SIZE, 3, 16);
 	next_epoch();
 	array_limit_reap();
 	next_epoch();
@@ -260,7 +265,7 @@ BOTH_MODES(test_sheaves_are_bounded)
 BOTH_MODES(test_late_steps)
 {
 	here();
-	make_many(2, 16);
+	make_many(PAGE_SIZE, 2, 16);
 	next_epoch();
 	array_limit_reap();
 	next_epoch();
@@ -364,6 +369,7 @@ BOTH_MODES(test_without_capacity)
 
 #define LARGE (4 * PAGE_SIZE)
 #define LOOK_BYTES (64u << 10)
+#define LARGES 8u
 
 /* Two fronts of large objects over one engine: the first one's depot has grown, to nr sheaves. */
 static void make_two(unsigned int nr)
@@ -418,6 +424,121 @@ BOTH_MODES(test_large_objects_are_reaped)
 	CHILD_CHECK(fake.nr_out == many[0].ops->held(&many[0]));
 }
 
+/* The objects of all of these sheaves, and of those of the CPU, are in use, and then not. */
+static void use_all(struct front *f, unsigned int sheaves)
+{
+	unsigned int objects = (sheaves + 2) * SMALL;
+	void *p[OBJECTS];
+
+	for (unsigned int k = 0; k < objects; k++)
+		CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
+	for (unsigned int k = 0; k < objects; k++)
+		f->ops->free(f, p[k]);
+}
+
+/*
+ * Depots that have grown; who grows last takes some of others. Then each is full, and was used
+ * since anybody looked at it. Returns how many sheaves they have.
+ */
+static unsigned int make_larges(void)
+{
+	unsigned int sheaves = 0;
+
+	make_many(2 * PAGE_SIZE, LARGES, 8);
+	store_relaxed(&array_limit_large, 0); /* nobody is looked at */
+	for (unsigned int i = 0; i < LARGES; i++) {
+		use_all(&many[i], depot_of(i)->max[DEPOT_FULL]);
+		CHILD_CHECK(full_of(depot_of(i)) == depot_of(i)->max[DEPOT_FULL]);
+		CHILD_CHECK(full_of(depot_of(i)) >= 4);
+		sheaves += full_of(depot_of(i));
+	}
+	CHILD_CHECK(looked_at(LARGES) == 0);
+	store_relaxed(&array_limit_large, LARGES);
+	return sheaves;
+}
+
+static unsigned int full_of_larges(void)
+{
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < LARGES; i++)
+		nr += full_of(depot_of(i));
+	return nr;
+}
+
+/*
+ * 4 MiB are held, an eighth of which is taken in eight calls: each looks at one more, and again at
+ * the one that was in use when the last call looked. All get their turn, and nothing goes back.
+ */
+BOTH_MODES(test_few_looks)
+{
+	bool had_turn[LARGES] = { false };
+	unsigned int nr;
+
+	here();
+	nr = make_larges();
+	for (unsigned int i = 0; i <= LARGES; i++) {
+		array_limit_reap_large(LOOK_BYTES, NULL);
+		/* the first call looks at those, too, that were looked at when others grew */
+		CHILD_CHECK(i == 0 || looked_at(LARGES) == 2);
+		CHILD_CHECK(full_of_larges() == nr);
+		for (unsigned int k = 0; k < LARGES; k++) {
+			had_turn[k] |= low_of(depot_of(k)) > 0;
+			use_all(&many[k], full_of(depot_of(k)));
+		}
+	}
+	for (unsigned int k = 0; k < LARGES; k++)
+		CHILD_CHECK(had_turn[k]);
+}
+
+/*
+ * Who has some is looked at until it has none, so that memory comes back as if all were looked at;
+ * but for the first looks, which tell what lies there.
+ */
+BOTH_MODES(test_soon)
+{
+	const unsigned int twice = 2 * LOOK_BYTES / (SMALL * 2 * PAGE_SIZE);
+	unsigned int idle = 0;
+	unsigned int nr;
+
+	here();
+	nr = make_larges();
+	while (nr > 3 * LARGES) {
+		unsigned int left;
+
+		array_limit_reap_large(LOOK_BYTES, NULL);
+		left = full_of_larges();
+		CHILD_CHECK(left + twice >= nr);
+		idle = left == nr ? idle + 1 : 0;
+		CHILD_CHECK(idle < 2);
+		nr = left;
+	}
+	for (unsigned int i = 0; i < LARGES; i++) {
+		CHILD_CHECK(full_of(depot_of(i)) == 3);
+		many[i].ops->check(&many[i]);
+	}
+}
+
+/* A front that goes is looked at no more, in whichever list it was. */
+BOTH_MODES(test_forgotten)
+{
+	unsigned int nr;
+
+	here();
+	nr = make_larges();
+	for (unsigned int i = 0; i < 4; i++)
+		array_limit_reap_large(LOOK_BYTES, NULL);
+	CHILD_CHECK(full_of_larges() < nr);
+	for (unsigned int i = 0; i < LARGES; i++) {
+		CHILD_CHECK(load_relaxed(&array_limit_large) == LARGES - i);
+		front.ops->drain(&many[i]);
+		array_limit_forget(&many[i]);
+		array_limit_reap_large_slow(LOOK_BYTES, NULL);
+		array_limit_reap_large_slow(4ul << 20, NULL);
+	}
+	CHILD_CHECK(load_relaxed(&array_limit_large) == 0);
+}
+
 /* Of much at once all that it needs, although it was used just before. */
 BOTH_MODES(test_much_at_once)
 {
@@ -425,6 +546,15 @@ BOTH_MODES(test_much_at_once)
 	make_two(16);
 	array_limit_reap_large(4ul << 20, NULL);
 	CHILD_CHECK(full_of(depot_of(0)) == 3);
+}
+
+/* Of all that have some. */
+BOTH_MODES(test_much_of_many)
+{
+	here();
+	CHILD_CHECK(make_larges() > 4 * LARGES);
+	array_limit_reap_large(4ul << 20, NULL);
+	CHILD_CHECK(full_of_larges() == 3 * LARGES);
 }
 
 /* What is used between two looks stays, and so does the depot that asks. */
@@ -553,7 +683,11 @@ int main(void)
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_without_capacity),
 		cmocka_unit_test(test_large_objects_are_reaped),
+		cmocka_unit_test(test_few_looks),
+		cmocka_unit_test(test_soon),
+		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_much_at_once),
+		cmocka_unit_test(test_much_of_many),
 		cmocka_unit_test(test_what_is_used_stays),
 		cmocka_unit_test(test_refills_reap),
 		cmocka_unit_test(test_destroyed),
