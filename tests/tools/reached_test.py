@@ -4,8 +4,10 @@
 """scripts/reached: which functions run is said by gdb, and what cannot be said is."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -66,6 +68,25 @@ class Reached(InFolder):
             self.assertNotIn("malloc", run.stdout.split())
         else:
             self.assertIn("malloc", run.stdout.split())
+
+    def until(self, condition):
+        end = time.monotonic() + 50
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+
+    def test_gdb_ends_with_it(self):
+        path = os.path.join(self.folder, "pid")
+        with subprocess.Popen([os.path.join(SOURCE, "scripts", "reached"), "--build", BUILD, "sh", "-c",
+                               f"echo $$ > {path}.new; mv {path}.new {path}; sleep 60"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as run:
+            self.until(lambda: os.path.exists(path) or run.poll() is not None)
+            run.terminate()
+            run.communicate(timeout=50)
+        self.assertEqual(run.returncode, 128 + signal.SIGTERM)
+        with open(path, encoding="ascii") as stream:
+            program = int(stream.read())
+        self.until(lambda: not os.path.exists(f"/proc/{program}"))
 
     def test_what_cannot_be_run(self):
         for program, text in (("/nothing", "there is no program /nothing"), (__file__, "did not run with the drop-in")):
