@@ -5,10 +5,11 @@
  * Why:        docs/adr/0034, docs/adr/0077, docs/adr/0081, docs/adr/0089.
  * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
  *             those that are still to be reaped in this epoch, and those that are done, and if it
- *             has large objects in a third; the bytes that all of them may hold beyond what they
- *             held at first; hints for misses.
+ *             has large objects in one of two others: who may have some to give, soon, and larges;
+ *             the bytes that all of them may hold beyond what they held at first; hints for misses.
  * Invariants: array_growth_bytes is the sum, over both lists, of what max is above base times the
- *             bytes of a full sheaf's objects. A depot of a front that is destroyed is on none.
+ *             bytes of a full sheaf's objects; nr_soon is the length of soon. A depot of a front
+ *             that is destroyed is on none.
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
  *             while sheaves go back to the engine, so that a drain can wait for these: lanes'
  *             locks and the engine's inside. Misses only try it.
@@ -62,8 +63,8 @@
 #define RAISE_LOOKS 64u /* at depots of either list, where one gets more space */
 
 /*
- * So much that is taken from slabs or as page runs lets a thread look at depots of large objects,
- * once at each; twice as much may go back.
+ * So much that is taken from slabs or as page runs lets a thread look at depots of large objects;
+ * twice as much may go back.
  */
 #define LARGE_LEAST ((size_t)64 << 10)
 #define LARGE_MOST ((size_t)1 << 30)
@@ -378,8 +379,8 @@ static size_t look_at_next_locked(struct list_head *list, const struct depot *bu
 }
 
 /* Up to so many bytes, by so many looks at those of a list. Returns what is left of the bytes. */
-static size_t reap_larges(struct list_head *list, size_t bytes, unsigned int looks,
-			  const struct depot *but)
+static size_t reap_list(struct list_head *list, size_t bytes, unsigned int looks,
+			const struct depot *but)
 {
 	while (bytes && looks-- && lock_try(&growth_lock)) {
 		size_t back = look_at_next_locked(list, but, bytes);
@@ -390,51 +391,55 @@ static size_t reap_larges(struct list_head *list, size_t bytes, unsigned int loo
 	return bytes;
 }
 
-/* Likewise, of all as long as one of them has some; looks is twice as many as there are. */
-static void reap_all_larges(size_t bytes, unsigned int looks, const struct depot *but)
+/* Likewise, of those of soon, and of so many others: a look at each at most, whatever it says. */
+static size_t reap_larges(size_t bytes, unsigned int looks, const struct depot *but)
 {
-	unsigned int left = looks;
+	unsigned int all = load_relaxed(&array_limit_large);
+	unsigned int first = load_relaxed(&nr_soon);
 
-	while (bytes && left && lock_try(&growth_lock)) {
-		size_t back = look_at_next_locked(list_empty(&soon) ? &larges : &soon, but, bytes);
-
-		lock_release(&growth_lock);
-		bytes -= MIN(bytes, back);
-		left = back ? looks : left - 1;
-	}
+	first = MIN(first, all);
+	bytes = reap_list(&soon, bytes, MIN(first, LARGE_LOOKS), but);
+	return reap_list(&larges, bytes, MIN(looks, all - first), but);
 }
 
-/* How many of nr depots, beside those of soon, are looked at for so many bytes. */
-static unsigned int looks_for(size_t bytes, unsigned int nr)
+/*
+ * Of all, as long as one of them has some. Each is looked at twice at least: what was used just
+ * before would come on top of what is taken.
+ */
+static void reap_all_larges(size_t bytes, const struct depot *but)
+{
+	size_t left = reap_larges(bytes, LARGE_LOOKS, but);
+
+	do {
+		bytes = left;
+		left = reap_larges(bytes, LARGE_LOOKS, but);
+	} while (left && left < bytes);
+}
+
+/* How many depots, beside those of soon, are looked at for so many bytes. */
+static unsigned int looks_for(size_t bytes)
 {
 	size_t round = (limit_held() << PAGE_SHIFT) / LARGE_PART;
+	size_t looks = load_relaxed(&array_limit_large);
 
-	return bytes < round ? (unsigned int)(bytes * nr / round) + 1 : nr;
+	if (bytes < round)
+		looks = bytes * looks / round + 1;
+	return (unsigned int)MIN(looks, (size_t)LARGE_LOOKS);
 }
 
 static size_t taken; /* bytes since a look; some may be lost when two threads add theirs */
 
-/*
- * For much that is taken at once all depots are looked at a second time: else it would come on top
- * of what was used just before.
- */
 noinline void array_limit_reap_large_slow(size_t bytes, const struct depot *d)
 {
-	unsigned int nr = load_relaxed(&array_limit_large);
-	unsigned int nr_first = load_relaxed(&nr_soon);
 	size_t now = load_relaxed(&taken) + MIN(bytes, LARGE_MOST);
-	size_t back = now * LARGE_TIMES;
 
 	store_relaxed(&taken, now < LARGE_LEAST ? now : 0);
 	if (now < LARGE_LEAST)
 		return;
-	nr = MIN(nr, LARGE_LOOKS);
-	if (bytes >= LARGE_MUCH) {
-		reap_all_larges(back, 2 * nr, d);
-		return;
-	}
-	back = reap_larges(&soon, back, MIN(nr_first, LARGE_LOOKS), d);
-	reap_larges(&larges, back, looks_for(now, nr), d);
+	if (bytes >= LARGE_MUCH)
+		reap_all_larges(now * LARGE_TIMES, d);
+	else
+		reap_larges(now * LARGE_TIMES, looks_for(now), d);
 }
 
 static __thread uint8_t ages __attribute__((tls_model("initial-exec")));

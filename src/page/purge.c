@@ -214,16 +214,19 @@ static unsigned long units_at_once(void)
 	return CLAMP(units, STEP_LEAST, STEP_MOST);
 }
 
+/* Are pages that were purged lately taken again? */
+static bool are_taken_again_locked(const struct buddy_zone *zone)
+{
+	return has_refaults(zone) || MAX(zone->refaults, zone_slow_refaults(zone)) >= PURGE_BATCH;
+}
+
 /*
  * How many pages of the next block to purge, when excess pages are above the limit: no more than
  * these where there were refaults, since the rest is taken again.
  */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	unsigned long refaults = MAX(zone->refaults, zone_slow_refaults(zone));
-	bool again = has_refaults(zone) || refaults >= PURGE_BATCH;
-
-	return again ? MAX(excess, PURGE_PART) : ULONG_MAX;
+	return are_taken_again_locked(zone) ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }
 
 static void fill_batch_locked(struct buddy_zone *zone, struct purge_batch *batch,
@@ -341,16 +344,20 @@ static bool purge_old_locked(struct buddy_zone *zone)
 }
 
 /*
- * Descriptors; in steps as long as there is time. inside: also those of blocks, a few pages each,
- * which are not worth a call each time while blocks come and go. Returns whether there may be more.
+ * Descriptors; in steps as long as there is time. Those inside of blocks, a few pages each, are not
+ * worth calls at each purge where pages that were purged are taken again: only when it is time to
+ * look for what is old. Returns whether there may be more.
  */
-static bool purge_tables_locked(struct buddy_zone *zone, bool inside)
+static bool purge_tables_locked(struct buddy_zone *zone, bool search)
 {
+	unsigned int inside = end_us || !are_taken_again_locked(zone) ? TABLES : 0;
 	bool more;
 
+	if (search && !end_us)
+		inside = OLD_BLOCKS;
 	do
 		more = zone_purge_tables_locked(zone, TABLES) ||
-		       (inside && zone_purge_inside_locked(zone, TABLES));
+		       (inside && zone_purge_inside_locked(zone, inside));
 	while (more && end_us && !is_late());
 	return more && end_us;
 }
@@ -408,23 +415,23 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	uint32_t now;
 	bool ok = true;
 	bool late = false;
-	bool aged;
+	bool search;
 
 	if (!lock_try(&zone->purge_lock))
 		return true;
 	if (!end_us && load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
-	aged = zone_aging_due(zone);
+	search = zone_search_due(zone);
 	limit = upper_limit(zone);
 	if (zone->stats.nr_dirty > limit) {
 		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false, blocks);
 		late = is_late();
 	}
-	if (ok && aged)
+	if (ok && search)
 		ok = purge_old_locked(zone);
 	if (ok && !late)
-		late = purge_tables_locked(zone, aged || zone->falls_until);
+		late = purge_tables_locked(zone, search);
 	if (!ok)
 		zone->purge_after = zone->clock + RETRY_CLOCKS;
 	zone_note_fall_locked(zone);
@@ -460,7 +467,7 @@ bool buddy_rebalance(void)
 		zone_note_peak_locked(zone);
 		zone_tick_locked(zone);
 		zone_limit_fell(zone);
-		purge = zone_purge_due(zone) || zone_aging_due(zone) ||
+		purge = zone_purge_due(zone) || zone_search_due(zone) ||
 			(end_us && !realtime_is_on()); /* there may be descriptors */
 		lock_release(&zone->lock);
 		if (purge && !purge_zone(zone, ULONG_MAX))

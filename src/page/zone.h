@@ -400,10 +400,16 @@ bool zone_purge_due(const struct buddy_zone *zone);
 bool zone_free_is_due_locked(struct buddy_zone *zone);
 
 /* Four searches within the delay, so that nothing stays for much longer than that. */
+static inline bool zone_search_due(const struct buddy_zone *zone)
+{
+	return !realtime_is_on() && zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
+}
+
+/* Likewise, and there may be old pages. */
 static inline bool zone_aging_due(const struct buddy_zone *zone)
 {
 	return (zone->stats.nr_dirty > 0 || load_relaxed(&keep_counters.count) > 0) &&
-	       !realtime_is_on() && zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
+	       zone_search_due(zone);
 }
 
 #endif /* PAGE_ZONE_H */

@@ -371,22 +371,27 @@ BOTH_MODES(test_without_capacity)
 #define LOOK_BYTES (64u << 10)
 #define LARGES 8u
 
+/* The objects of all of these sheaves, and of those of the CPU, are in use, and then not. */
+static void use_all(struct front *f, unsigned int sheaves)
+{
+	unsigned int objects = (sheaves + 2) * SMALL;
+	void *p[OBJECTS];
+
+	for (unsigned int k = 0; k < objects; k++)
+		CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
+	for (unsigned int k = 0; k < objects; k++)
+		f->ops->free(f, p[k]);
+}
+
 /* Two fronts of large objects over one engine: the first one's depot has grown, to nr sheaves. */
 static void make_two(unsigned int nr)
 {
-	void *p[64 * SMALL];
-
 	make_of(LARGE);
 	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: they may grow */
 	for (unsigned int i = 0; i < 2; i++)
 		CHILD_CHECK(front_make(&many[i], &front_array_ops, &fake, ID + 1 + i, SMALL) == 0);
-	while (depot_count(depot_of(0), DEPOT_FULL) < nr) {
-		for (unsigned int k = 0; k < (nr + 2) * SMALL; k++)
-			CHILD_CHECK(
-				(p[k] = many[0].ops->alloc(&many[0], GFP_KERNEL, NUMA_NO_NODE)));
-		for (unsigned int k = 0; k < (nr + 2) * SMALL; k++)
-			many[0].ops->free(&many[0], p[k]);
-	}
+	while (depot_count(depot_of(0), DEPOT_FULL) < nr)
+		use_all(&many[0], nr);
 	CHILD_CHECK(load_relaxed(&array_limit_large) == 1);
 }
 
@@ -424,18 +429,6 @@ BOTH_MODES(test_large_objects_are_reaped)
 	CHILD_CHECK(fake.nr_out == many[0].ops->held(&many[0]));
 }
 
-/* The objects of all of these sheaves, and of those of the CPU, are in use, and then not. */
-static void use_all(struct front *f, unsigned int sheaves)
-{
-	unsigned int objects = (sheaves + 2) * SMALL;
-	void *p[OBJECTS];
-
-	for (unsigned int k = 0; k < objects; k++)
-		CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
-	for (unsigned int k = 0; k < objects; k++)
-		f->ops->free(f, p[k]);
-}
-
 /*
  * Depots that have grown; who grows last takes some of others. Then each is full, and was used
  * since anybody looked at it. Returns how many sheaves they have.
@@ -467,8 +460,8 @@ static unsigned int full_of_larges(void)
 }
 
 /*
- * 4 MiB are held, an eighth of which is taken in eight calls: each looks at one more, and again at
- * the one that was in use when the last call looked. All get their turn, and nothing goes back.
+ * 4 MiB are held and some, an eighth of which is taken in eight calls: each looks at one more, and
+ * again at the one that was in use when the last call looked. All get a turn, nothing goes back.
  */
 BOTH_MODES(test_few_looks)
 {
@@ -487,31 +480,30 @@ BOTH_MODES(test_few_looks)
 			use_all(&many[k], full_of(depot_of(k)));
 		}
 	}
+	/* four times as much, and again at the one of the last call */
+	array_limit_reap_large(4 * LOOK_BYTES, NULL);
+	CHILD_CHECK(looked_at(LARGES) == 5);
 	for (unsigned int k = 0; k < LARGES; k++)
 		CHILD_CHECK(had_turn[k]);
 }
 
 /*
- * Who has some is looked at until it has none, so that memory comes back as if all were looked at;
- * but for the first looks, which tell what lies there.
+ * Who has some is looked at until it has none, by each call, so that memory comes back nearly as if
+ * all were looked at: more than two sheaves for each call, of four at most.
  */
 BOTH_MODES(test_soon)
 {
 	const unsigned int twice = 2 * LOOK_BYTES / (SMALL * 2 * PAGE_SIZE);
-	unsigned int idle = 0;
+	unsigned int calls;
 	unsigned int nr;
 
 	here();
 	nr = make_larges();
-	while (nr > 3 * LARGES) {
-		unsigned int left;
-
+	for (calls = (nr - 3 * LARGES) / 2; nr > 3 * LARGES; calls--) {
+		CHILD_CHECK(calls > 0);
 		array_limit_reap_large(LOOK_BYTES, NULL);
-		left = full_of_larges();
-		CHILD_CHECK(left + twice >= nr);
-		idle = left == nr ? idle + 1 : 0;
-		CHILD_CHECK(idle < 2);
-		nr = left;
+		CHILD_CHECK(full_of_larges() <= nr && full_of_larges() + twice >= nr);
+		nr = full_of_larges();
 	}
 	for (unsigned int i = 0; i < LARGES; i++) {
 		CHILD_CHECK(full_of(depot_of(i)) == 3);
@@ -519,24 +511,29 @@ BOTH_MODES(test_soon)
 	}
 }
 
-/* A front that goes is looked at no more, in whichever list it was. */
+/* A front that goes is looked at no more, in whichever list it was, and others are as before. */
 BOTH_MODES(test_forgotten)
 {
-	unsigned int nr;
+	struct front *last = &many[LARGES - 1];
 
 	here();
-	nr = make_larges();
-	for (unsigned int i = 0; i < 4; i++)
+	make_larges();
+	for (unsigned int i = 0; i < 4; i++) /* some are to be looked at soon */
 		array_limit_reap_large(LOOK_BYTES, NULL);
-	CHILD_CHECK(full_of_larges() < nr);
-	for (unsigned int i = 0; i < LARGES; i++) {
+	for (unsigned int i = 0; i < LARGES - 1; i++) {
 		CHILD_CHECK(load_relaxed(&array_limit_large) == LARGES - i);
 		front.ops->drain(&many[i]);
 		array_limit_forget(&many[i]);
-		array_limit_reap_large_slow(LOOK_BYTES, NULL);
-		array_limit_reap_large_slow(4ul << 20, NULL);
 	}
+	use_all(last, full_of(depot_of(LARGES - 1)));
+	for (unsigned int i = 0; i < 4 * LARGES; i++)
+		array_limit_reap_large(LOOK_BYTES, NULL);
+	CHILD_CHECK(full_of(depot_of(LARGES - 1)) == 3);
+	front.ops->drain(last);
+	array_limit_forget(last);
 	CHILD_CHECK(load_relaxed(&array_limit_large) == 0);
+	array_limit_reap_large_slow(LOOK_BYTES, NULL);
+	array_limit_reap_large_slow(4ul << 20, NULL);
 }
 
 /* Of much at once all that it needs, although it was used just before. */
@@ -552,30 +549,26 @@ BOTH_MODES(test_much_at_once)
 BOTH_MODES(test_much_of_many)
 {
 	here();
-	CHILD_CHECK(make_larges() > 4 * LARGES);
+	make_larges();
 	array_limit_reap_large(4ul << 20, NULL);
 	CHILD_CHECK(full_of_larges() == 3 * LARGES);
 }
 
-/* What is used between two looks stays, and so does the depot that asks. */
+/* What is used between two calls stays, and so does the depot that asks. */
 BOTH_MODES(test_what_is_used_stays)
 {
-	void *p[18 * SMALL];
-
 	here();
 	make_two(16);
+	use_all(&many[0], 16);
+	fake.refills = fake.flushes = 0;
 	for (unsigned int i = 0; i < 20; i++) {
-		array_limit_reap_large(LOOK_BYTES, depot_of(1));
-		for (unsigned int k = 0; k < 18 * SMALL; k++)
-			CHILD_CHECK(
-				(p[k] = many[0].ops->alloc(&many[0], GFP_KERNEL, NUMA_NO_NODE)));
-		for (unsigned int k = 0; k < 18 * SMALL; k++)
-			many[0].ops->free(&many[0], p[k]);
+		array_limit_reap_large(LOOK_BYTES, i % 2 ? depot_of(1) : NULL);
+		CHILD_CHECK(full_of(depot_of(0)) == 16);
+		use_all(&many[0], 16);
 	}
-	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
 	for (unsigned int i = 0; i < 20; i++)
 		array_limit_reap_large(LOOK_BYTES, depot_of(0));
-	CHILD_CHECK(depot_count(depot_of(0), DEPOT_FULL) == 16);
+	CHILD_CHECK(full_of(depot_of(0)) == 16 && fake.refills == 0 && fake.flushes == 0);
 }
 
 /* A refill asks. */

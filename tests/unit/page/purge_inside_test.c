@@ -71,8 +71,8 @@ IN_CHILD(frees_do_it)
 }
 
 /*
- * While use does not fall, only four times within the delay: descriptors of blocks that come and go
- * would be written to again at once.
+ * While purged pages are taken again, only four times within the delay: descriptors of blocks that
+ * come and go would be written to again at once.
  */
 IN_CHILD(now_and_then)
 {
@@ -84,6 +84,7 @@ IN_CHILD(now_and_then)
 	fill(4);
 	buddy_set_purge(0, 1000);
 	empty_pages(half, 4 * CHUNK);
+	CHILD_CHECK(is_bare(half, 9)); /* nothing was taken again so far */
 	for (unsigned int i = 0; i < 64; i++) {
 		CHILD_CHECK(take(9) == (long)half);
 		if (i % 16 == 15)
@@ -91,6 +92,19 @@ IN_CHILD(now_and_then)
 		give(half, 9);
 		CHILD_CHECK(stats()->nr_dirty == 0 && is_bare(half, 9) == (i % 16 == 15));
 	}
+	CHILD_CHECK(take(9) == (long)half);
+	give(half, 9);
+	buddy_rebalance();
+	CHILD_CHECK(!is_bare(half, 9));
+	fake_clock_pass(260); /* nothing is dirty */
+	buddy_rebalance();
+	CHILD_CHECK(is_bare(half, 9));
+	CHILD_CHECK(take(9) == (long)half);
+	give(half, 9);
+	buddy_purge_until(UINT64_MAX, 0); /* a step does it at once */
+	buddy_rebalance();
+	buddy_purge_until(0, 0);
+	CHILD_CHECK(is_bare(half, 9));
 	buddy_check();
 }
 
