@@ -396,6 +396,11 @@ class Namesakes(Case):
             self.samples("-p", pid, "-p", self.start(), "--openmetrics")
 
 
+def still(listing):
+    """Without the cache that the subject goes on using."""
+    return re.sub(r"(?m)^polled .*\n", "", listing)
+
+
 class Several(Case):
     def test_headings(self):
         first, second = self.start(), self.start()
@@ -489,7 +494,7 @@ class Several(Case):
     def test_some_are_missing(self):
         pid = self.start()
         alone = self.info("-p", pid)
-        self.assertEqual(self.some_missing(pid), f"subject ({pid}):\n{alone}")
+        self.assertEqual(still(self.some_missing(pid)), still(f"subject ({pid}):\n{alone}"))
         data = json.loads(self.some_missing(pid, "--json"))
         self.assertEqual([part["pid"] for part in data], [pid])
         text = self.some_missing(pid, "--openmetrics")
@@ -502,7 +507,7 @@ class Several(Case):
 
     def test_named_twice(self):
         first, second = self.start(), self.start()
-        self.assertEqual(self.info("-p", first, "-p", first), self.info("-p", first))
+        self.assertEqual(still(self.info("-p", first, "-p", first)), still(self.info("-p", first)))
         data = json.loads(self.info("-p", first, "-p", second, "-p", first, "--json"))
         self.assertEqual([part["pid"] for part in data], [first, second])
         many = ["-p", str(first)] * 100
