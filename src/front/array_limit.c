@@ -70,8 +70,9 @@
 #define LARGE_MOST ((size_t)1 << 30)
 #define LARGE_TIMES 2u
 #define LARGE_MUCH ((size_t)4 << 20) /* at once: as long as there is some */
-#define LARGE_LOOKS 64u		     /* at most */
-#define LARGE_SHEAVES 32u	     /* under one hold of the lock */
+#define LARGE_LOOKS 64u		     /* at depots of one list */
+#define LARGE_SHEAVES 32u	     /* that go back, under one hold of the lock */
+#define LARGE_SHARE 4u		     /* of a depot's sheaves no more than that part */
 /*
  * Those that have none are each looked at once while so much is taken as is that part of what the
  * process holds. All of them for each 64 KiB took longer than all else that a page run of 256 KiB
@@ -336,8 +337,8 @@ static size_t look_locked(struct growth *g, size_t bytes)
 	struct depot *d = g->depot;
 	size_t each = sheaf_bytes(g->front, d);
 	unsigned int unused = depot_unused(d, DEPOT_FULL);
-	unsigned int quarter = depot_count(d, DEPOT_FULL) / 4;
-	unsigned int most = MIN(MIN(unused, quarter), LARGE_SHEAVES);
+	unsigned int share = depot_count(d, DEPOT_FULL) / LARGE_SHARE;
+	unsigned int most = MIN(MIN(unused, share), LARGE_SHEAVES);
 	unsigned long before = bytes_beyond(g);
 	unsigned int n = 0;
 	uintptr_t top;
@@ -354,7 +355,7 @@ static size_t look_locked(struct growth *g, size_t bytes)
 /* May it have some at the next look? It had, or was used until now and may be no more. */
 static bool may_give(const struct growth *g, size_t back)
 {
-	return back || (!g->soon && depot_count(g->depot, DEPOT_FULL) >= 4);
+	return back || (!g->soon && depot_count(g->depot, DEPOT_FULL) >= LARGE_SHARE);
 }
 
 /* The next one of a list, unless it is the one that asks. Returns how many bytes went back. */
