@@ -105,8 +105,9 @@ extern unsigned int array_limit_large;
 void array_limit_reap_large_slow(size_t bytes, const struct depot *d);
 /*
  * The thread is about to take so many bytes from slabs, for the depot d if that is not NULL, or as
- * a page run: of other depots' large objects what nobody used lately goes back, twice as many bytes
- * at most, for each 64 KiB or more. Context: no lock of a front is held; not in a nested call.
+ * a page run: for each 64 KiB or more others with large objects are looked at, those that may have
+ * some to give and a part of the rest, and of what nobody used since the last look twice as many
+ * bytes go back at most. Context: no lock of a front is held; not in a nested call.
  */
 static always_inline void array_limit_reap_large(size_t bytes, const struct depot *d)
 {
