@@ -78,7 +78,7 @@ class Reached(InFolder):
     def test_gdb_ends_with_it(self):
         path = os.path.join(self.folder, "pid")
         with subprocess.Popen([os.path.join(SOURCE, "scripts", "reached"), "--build", BUILD, "sh", "-c",
-                               f"echo $$ > {path}.new; mv {path}.new {path}; sleep 60"],
+                               f"echo $$ > {path}.new; mv {path}.new {path}; while :; do sleep 0.1; done"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as run:
             self.until(lambda: os.path.exists(path) or run.poll() is not None)
             run.terminate()
