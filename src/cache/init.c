@@ -104,6 +104,7 @@ static int init_floors(void)
 		return -ENOMEM;
 	percpu_init();
 	mistake_listen();
+	cache_idle_start();
 	os_look_at_stderr();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);

@@ -108,6 +108,9 @@ bool cache_matches_locked(const struct cache *c, const char *pattern);
 /* The same for several: strings one after the other, up to an empty one or size bytes. */
 bool cache_matches_any_locked(const struct cache *c, const char *patterns, size_t size);
 
+/* idle.c: before there are threads */
+void cache_idle_start(void);
+
 /* ---- mark.c ---- */
 
 /*

@@ -230,6 +230,8 @@ static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsign
 			return false; /* that was its place before the front was closed */
 		/* compared in the sequence: pairs with array_drain and array_set_capacity */
 	} while (percpu_cmp2_store(cpu, word, *old, &f->gate, gate.word, top));
+	if (unlikely(!array_is_sheaf(*old)))
+		array_note_sheaf(cpu);
 	return true;
 }
 
@@ -470,6 +472,14 @@ static int drain_cpu(struct front *f, int cpu, bool settle)
 	return ret;
 }
 
+void array_drain_cpu(struct front *f, int cpu)
+{
+	/* seen by installs as in array_drain() */
+	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
+	drain_cpu(f, cpu, false);
+	__atomic_fetch_and(&f->closed, ~(uint32_t)FRONT_DRAINING, __ATOMIC_RELEASE);
+}
+
 int array_drain_cpus(struct front *f, bool settle)
 {
 	int ret = 0;
@@ -540,6 +550,7 @@ static void array_destroy(struct front *f)
 	if (ops)
 		ops->forget(f);
 	array_limit_forget(f);
+	array_idle_forget(f);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		array_remote_destroy(&f->depot[node]);
 		depot_destroy(&f->depot[node]);

@@ -3,23 +3,31 @@
  * front/array_idle.c - what CPUs and depots hold goes back when use falls, or when nobody uses it
  *
  * Why:        docs/adr/0065.
- * Data:       depot.seen of node 0: what the last reap saw in the words and depots of all CPUs.
+ * Data:       depot.seen of node 0: what the last reap saw in the words and depots of all CPUs;
+ *             seen_of: what the last look of array_give_idle() saw, of each front; cpus: those
+ *             whose words have had a sheaf.
  * Invariants: none.
- * Locks:      array_reap: the registry lock, as for a drain; the lanes' and the engine's inside.
- * Flow:       called by array.c and through front_array_ops; calls array.c, array_remote.c,
- *             engine->ops.
+ * Locks:      array_reap, array_give_idle: the registry lock, as for a drain, which guards what
+ *             they saw; the lanes' and the engine's inside.
+ * Flow:       called by array.c, cache/idle.c and through front_array_ops; calls array.c,
+ *             array_remote.c, front/depot.c, front/percpu.c, engine->ops, page/meta.h.
  *
  * An object that a CPU holds keeps its slab, the slab's pages keep their chunk, and the chunk keeps
- * its descriptors: after a burst that is more memory than the objects themselves. So there are two
- * ways back:
+ * its descriptors: after a burst that is more memory than the objects themselves. So there are
+ * three ways back:
  *
  *   fall: a free that misses while the memory in use falls. The CPU's two arrays go back, and some
  *         of the depot; of one that had overflowed each object would have gone back as well, so a
  *         burst of frees takes no longer. Of large objects none is held from then on, as long as
  *         use falls: their slabs are large, and hold few.
  *   idle: a reap (USLAB_CONF=reap, kmem_cache_reap()) that finds a cache's arrays and depots as the
- *         last one did. It may be wrong, where a program frees as many as it allocates in between:
- *         that costs a refill for each CPU and reap.
+ *         last one did.
+ *   left: misses look at each cache now and then (cache/idle.c). The arrays of a CPU that are as
+ *         they were two seconds ago go back, whatever other CPUs do; and if no CPU has any, some of
+ *         the depots. So a thread that moves on leaves nothing behind.
+ *
+ * The last two may be wrong, where a program frees as many as it allocates in between: that costs a
+ * refill for each CPU.
  */
 #include "front/array_sheaf.h"
 
@@ -27,6 +35,7 @@
 #include "base/mix.h"
 #include "front/array_charged.h"
 #include "os/cpu/cpu.h"
+#include "page/meta.h"
 #include "page/realtime.h"
 
 #define GIVE_UP_SHEAVES 4u /* of the depot, in one miss: bounds its time */
@@ -64,11 +73,6 @@ static inline uint64_t add(uint64_t sum, uint64_t word)
 	return mix_bits(sum + mix_multiply(word + 1));
 }
 
-static bool is_sheaf(uintptr_t word)
-{
-	return word && !front_is_stopped(word);
-}
-
 /* *holds: any CPU or depot has a sheaf. */
 static uint64_t look(struct front *f, bool *holds)
 {
@@ -80,7 +84,7 @@ static uint64_t look(struct front *f, bool *holds)
 		uintptr_t spare = load_relaxed(percpu_spare(f->id, cpu));
 		uintptr_t charged = load_relaxed(percpu_charged(f->id, cpu));
 
-		*holds |= is_sheaf(word) || is_sheaf(spare) || is_sheaf(charged);
+		*holds |= array_is_sheaf(word) || array_is_sheaf(spare) || array_is_sheaf(charged);
 		sum = add(add(add(sum, word), spare), charged);
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
@@ -114,4 +118,124 @@ void array_reap(struct front *f, unsigned int cpu)
 		array_drain(f);
 	f->depot->seen = sum;
 	reap_engine(f);
+}
+
+/* ---- left on a CPU --------------------------------------------------------------------------- */
+
+#define LOOK_EPOCHS 32u /* between two looks at a front: two seconds */
+#define LOOK_SHEAVES 4u /* of its depots that go back in one */
+
+/* What a look saw. */
+struct seen {
+	uint32_t epoch;	  /* when */
+	uint32_t sheaves; /* in the depots */
+	uint32_t words[]; /* by CPU; 0: no sheaf */
+};
+
+static struct seen *seen_of[USLAB_NR_HANDLES];
+static unsigned long cpus[DIV_ROUND_UP(USLAB_MAX_CPUS, 64)]; /* a bit each; atomic, hints */
+unsigned int array_nr_sheaves;
+
+void array_note_sheaf(int cpu)
+{
+	unsigned long *bits = &cpus[cpu / 64];
+	unsigned long bit = 1ul << cpu % 64;
+
+	if (!array_has_many())
+		store_relaxed(&array_nr_sheaves, load_relaxed(&array_nr_sheaves) + 1);
+	if (unlikely(!(load_relaxed(bits) & bit)))
+		__atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
+}
+
+static size_t seen_size(void)
+{
+	return sizeof(struct seen) + os_topology.nr_cpu_ids * sizeof(uint32_t);
+}
+
+/* NULL: out of memory. */
+static struct seen *get_seen(const struct front *f)
+{
+	if (!seen_of[f->id])
+		seen_of[f->id] = meta_alloc(seen_size());
+	return seen_of[f->id];
+}
+
+void array_idle_forget(const struct front *f)
+{
+	if (!seen_of[f->id])
+		return;
+	meta_free(seen_of[f->id], seen_size());
+	seen_of[f->id] = NULL;
+}
+
+static uint32_t words_of(const struct front *f, int cpu)
+{
+	uintptr_t word = load_relaxed(percpu_word(f->id, cpu));
+	uintptr_t spare = load_relaxed(percpu_spare(f->id, cpu));
+
+	if (!array_is_sheaf(word) && !array_is_sheaf(spare))
+		return 0;
+	return (uint32_t)add(add(0, word), spare) | 1;
+}
+
+/* true: this CPU has nothing, now. */
+static bool give_idle_cpu(struct front *f, struct seen *s, int cpu, struct array_budget *budget)
+{
+	uint32_t words = words_of(f, cpu);
+
+	budget->looks -= MIN(budget->looks, 1u);
+	if (words && words == s->words[cpu] && budget->arrays && percpu_can_fence()) {
+		array_drain_cpu(f, cpu);
+		budget->arrays--;
+		words = 0;
+	}
+	s->words[cpu] = words;
+	return !words;
+}
+
+static uint32_t sheaves_of_depots(const struct front *f)
+{
+	uint32_t nr = 0;
+
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		nr += depot_count(&f->depot[node], DEPOT_FULL) +
+		      depot_count(&f->depot[node], DEPOT_EMPTY);
+	return nr;
+}
+
+static void give_idle_depots(struct front *f)
+{
+	unsigned int left = LOOK_SHEAVES;
+	uintptr_t top;
+
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
+		struct depot *d = &f->depot[node];
+
+		while (left &&
+		       ((top = depot_take(d, DEPOT_FULL)) || (top = depot_take(d, DEPOT_EMPTY)))) {
+			give_back(f, top);
+			left--;
+		}
+	}
+}
+
+void array_give_idle(struct front *f, struct array_budget *budget)
+{
+	struct seen *s = get_seen(f);
+	uint32_t now = depot_epoch();
+	bool idle = true;
+	uint32_t sheaves;
+
+	if (!s || now - s->epoch < LOOK_EPOCHS)
+		return;
+	s->epoch = now;
+	for (unsigned int i = 0; i < ARRAY_SIZE(cpus); i++)
+		for (unsigned long bits = load_relaxed(&cpus[i]); bits; bits &= bits - 1)
+			idle &= give_idle_cpu(f, s, (int)(i * 64) + __builtin_ctzl(bits), budget);
+	sheaves = sheaves_of_depots(f);
+	if (idle && sheaves && sheaves == s->sheaves) {
+		give_idle_depots(f);
+		sheaves = sheaves_of_depots(f);
+	}
+	s->sheaves = sheaves;
 }

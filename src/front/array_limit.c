@@ -104,6 +104,7 @@ unsigned long array_growth_bytes;
 unsigned int array_limit_large; /* those of soon and larges; a hint without the lock */
 static uint32_t reaped_at;	/* the epoch in which none was due last; likewise */
 static bool is_due;		/* some are; likewise */
+void (*array_limit_each_epoch)(void);
 
 /*
  * Of a full sheaf's objects. What it takes itself is not counted: with it a depot had no space for
@@ -314,10 +315,14 @@ static bool step_locked(void)
 
 static noinline void reap_some(void)
 {
+	bool more;
+
 	if (!lock_try(&growth_lock))
 		return;
-	step_locked();
+	more = step_locked();
 	lock_release(&growth_lock);
+	if (!more && array_limit_each_epoch)
+		array_limit_each_epoch();
 }
 
 void array_limit_reap(void)

@@ -190,6 +190,8 @@ uintptr_t sheaf_withdraw(struct front *f);
  * there which has looked at closed before. 0; -errno: not those of a CPU that could not be fenced.
  */
 int array_drain_cpus(struct front *f, bool settle);
+/* Those of one CPU, that can be fenced. The registry lock is held. */
+void array_drain_cpu(struct front *f, int cpu);
 void array_drain_depot(struct front *f, struct depot *d);
 /* See struct front_ops. */
 void array_drain(struct front *f);
@@ -212,6 +214,24 @@ unsigned int array_exchange_full_run(struct front *f, int cpu, unsigned int nr, 
 bool array_give_up(struct front *f);
 /* See struct front_ops: of a cache that nobody uses, all that CPUs and depots hold. */
 void array_reap(struct front *f, unsigned int cpu);
+
+/* Before the number of f is used again. */
+void array_idle_forget(const struct front *f);
+
+static inline bool array_is_sheaf(uintptr_t word)
+{
+	return word && !front_is_stopped(word);
+}
+
+/* A word of that CPU that had none has got a sheaf. */
+void array_note_sheaf(int cpu);
+/* So many words got one: enough for misses to look whether some of them are idle; a hint. */
+extern unsigned int array_nr_sheaves;
+#define ARRAY_MANY_SHEAVES 64u
+static inline bool array_has_many(void)
+{
+	return load_relaxed(&array_nr_sheaves) >= ARRAY_MANY_SHEAVES;
+}
 
 /* ---- array_capacity.c: see struct front_ops ---- */
 int array_init(struct front *f, unsigned int capacity);
@@ -278,7 +298,8 @@ void array_limit_age_slow(void);
  */
 static always_inline void array_limit_age(unsigned int node)
 {
-	if (unlikely(load_relaxed(&array_growth_bytes)) || unlikely(buddy_many_wait(node)))
+	if (unlikely(load_relaxed(&array_growth_bytes)) || unlikely(buddy_many_wait(node)) ||
+	    unlikely(array_has_many()))
 		array_limit_age_slow();
 }
 /* Waits for the step of a reap that is under way. */

@@ -252,11 +252,11 @@ int percpu_settle(int cpu)
 }
 
 /* Asked of this thread's own CPU, so that nobody is interrupted. */
-static bool fence_works(void)
+bool percpu_can_fence(void)
 {
 	int here = os_rseq_cpu();
 
-	return os_rseq_fence(here < 0 ? 0 : (unsigned int)here) == 0;
+	return !percpu_rseq || os_rseq_fence(here < 0 ? 0 : (unsigned int)here) == 0;
 }
 
 /* A filter of system calls may have come since: that this thread ran there is as good. */
@@ -287,7 +287,7 @@ int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_
 	bool done[2] = { false, false };
 
 	old[0] = old[1] = 0;
-	if (!percpu_rseq || unlikely(!fence_works()))
+	if (!percpu_rseq || unlikely(!percpu_can_fence()))
 		return stop_both_apart(cpu, word, stop, old);
 	do {
 		for (int i = 0; i < 2; i++) {

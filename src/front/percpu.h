@@ -268,6 +268,12 @@ int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_
  */
 int percpu_settle(int cpu);
 
+/*
+ * Can other CPUs be fenced? Else percpu_stop_xchg() and the like run on each of them in turn. Asks
+ * the system.
+ */
+bool percpu_can_fence(void);
+
 /* Adds one, or n, to an event counter of cache id on this CPU. */
 void percpu_count(unsigned int id, enum engine_stat item);
 void percpu_count_many(unsigned int id, enum engine_stat item, unsigned int n);

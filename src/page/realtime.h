@@ -8,8 +8,9 @@
  *             is not 0 no free page is purged, and no page run is searched for by page/fit.c.
  *             locked is bytes, or 0: then nothing of what was made ready is locked.
  * Locks:      none of its own; exceeded is atomic.
- * Flow:       called by cache/init.c, cache/fork.c, engine/slub/slub.c, front/array_capacity.c,
- *             front/array_idle.c, front/array_limit.c, front/array_near.c, malloc/init.c and page/;
+ * Flow:       called by cache/init.c, cache/fork.c, cache/idle.c, engine/slub/slub.c,
+ *             front/array_capacity.c, front/array_idle.c, front/array_limit.c,
+ *             front/array_near.c, malloc/init.c and page/;
  *             read from outside by inspect/snapshot.c. Calls arena.c, buddy.c, meta.c.
  */
 #ifndef PAGE_REALTIME_H

@@ -146,6 +146,136 @@ BOTH_MODES(test_threads)
 	front.ops->destroy(&front);
 }
 
+/* ---- left on a CPU ---- */
+
+static uint64_t now = 1000000; /* ms; atomic */
+
+static uint64_t clock_of_test(void)
+{
+	return load_relaxed(&now);
+}
+
+static void pass(unsigned int ms)
+{
+	store_relaxed(&now, load_relaxed(&now) + ms);
+}
+
+/* Returns how often the arrays of a CPU went back. */
+static unsigned int give_idle(unsigned int most)
+{
+	struct array_budget budget = { .looks = 1000, .arrays = most };
+
+	array_give_idle(&front, &budget);
+	return most - budget.arrays;
+}
+
+static bool has_arrays(int cpu)
+{
+	return array_is_sheaf(*percpu_word(ID, cpu)) || array_is_sheaf(*percpu_spare(ID, cpu));
+}
+
+/* A thread has been on four CPUs, and has left more than two arrays on each. */
+static void work_on_four(void)
+{
+	floors_init(4, 1);
+	depot_clock = clock_of_test;
+	make(CAP);
+	for (unsigned int cpu = 0; cpu < 4; cpu++) {
+		os_act_as_cpu(cpu);
+		take_all(3 * CAP);
+		put_all(3 * CAP);
+		CHILD_CHECK(has_arrays((int)cpu));
+	}
+}
+
+/* What is as it was two seconds ago goes back, that of the CPU where the thread works does not. */
+IN_CHILD(test_left)
+{
+	const struct depot *d;
+	uint32_t sheaves;
+
+	work_on_four();
+	d = &front.depot[0];
+	CHILD_CHECK(give_idle(10) == 0); /* it looks for the first time */
+	pass(1000);
+	CHILD_CHECK(give_idle(10) == 0); /* too soon */
+	pass(1000 + DEPOT_EPOCH_MS);
+	object[0] = get();
+	sheaves = depot_count(d, DEPOT_FULL);
+	CHILD_CHECK(sheaves);
+	CHILD_CHECK(give_idle(10) == 3);
+	CHILD_CHECK(!has_arrays(0) && !has_arrays(1) && !has_arrays(2) && has_arrays(3));
+	CHILD_CHECK(depot_count(d, DEPOT_FULL) == sheaves);
+	balance(1);
+	/* and on it goes there */
+	os_act_as_cpu(1);
+	put(object[0]);
+	CHILD_CHECK(has_arrays(1));
+	balance(0);
+}
+
+/* Where no CPU has any, the depots' go in parts. */
+IN_CHILD(test_left_depots)
+{
+	const struct depot *d;
+	uint32_t before;
+
+	work_on_four();
+	d = &front.depot[0];
+	take_all(20 * CAP);
+	put_all(20 * CAP);
+	give_idle(10);
+	pass(3000);
+	before = depot_count(d, DEPOT_FULL);
+	CHILD_CHECK(before > 4 && give_idle(10) == 4);
+	CHILD_CHECK(depot_count(d, DEPOT_FULL) == before - 4);
+	for (unsigned int i = 0; i < 100 && held(); i++) {
+		pass(3000);
+		CHILD_CHECK(give_idle(10) == 0);
+	}
+	CHILD_CHECK(held() == 0 && fake.nr_out == 0);
+	balance(0);
+}
+
+/* No more at a time than is allowed; the rest at the next look. */
+IN_CHILD(test_left_budget)
+{
+	struct array_budget budget = { .looks = 3, .arrays = 10 };
+
+	work_on_four();
+	array_give_idle(&front, &budget);
+	CHILD_CHECK(budget.looks == 0 && budget.arrays == 10);
+	pass(3000);
+	CHILD_CHECK(give_idle(3) == 3 && has_arrays(3));
+	pass(3000);
+	CHILD_CHECK(give_idle(3) == 1 && !has_arrays(3));
+	balance(0);
+}
+
+/* Beside threads that go on, also on a CPU whose arrays go back at this moment. */
+static void *give_idle_always(void *arg)
+{
+	while (!load_relaxed(&shared.stop)) {
+		for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+			array_drain_cpu(&front, cpu);
+		pass(3000);
+		give_idle(10);
+	}
+	return arg;
+}
+
+BOTH_MODES(test_left_threads)
+{
+	depot_clock = clock_of_test;
+	make(CAP);
+	make_shared();
+	threads_run_beside(4, burst_together, give_idle_always, &shared.stop);
+	balance(0);
+	front.ops->drain(&front);
+	CHILD_CHECK(fake.nr_out == 0);
+	front.ops->destroy(&front);
+}
+
 static unsigned long reaped;
 
 static unsigned long count_reap(struct engine *e, unsigned int node)
@@ -174,7 +304,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fall),	      cmocka_unit_test(test_fall_is_over),
 		cmocka_unit_test(test_fall_in_steps), cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_threads),	      cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_threads),	      cmocka_unit_test(test_left),
+		cmocka_unit_test(test_left_depots),   cmocka_unit_test(test_left_budget),
+		cmocka_unit_test(test_left_threads),  cmocka_unit_test(test_engine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
