@@ -2,7 +2,7 @@
 /*
  * front/array_idle.c - what CPUs and depots hold goes back when use falls, or when nobody uses it
  *
- * Why:        docs/adr/0065.
+ * Why:        docs/adr/0065, docs/adr/0090.
  * Data:       depot.seen of node 0: what the last reap saw in the words and depots of all CPUs;
  *             seen_of: what the last look of array_give_idle() saw, of each front; cpus: those
  *             whose words have had a sheaf.
