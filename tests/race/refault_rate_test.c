@@ -25,6 +25,7 @@
 #define LOOKS 3000u
 #define CALLS 3000000u /* of a thread, for as many looks, however seldom it runs */
 #define PEAK 30000ul   /* pages, and more with each zone */
+#define TRIES 5u       /* until two zones that are not kept apart met */
 
 static bool broken;
 static unsigned int time_now;  /* as a zone's clock; atomic */
@@ -112,12 +113,15 @@ static void test_one_zone_looks_at_a_time(void **state)
 	assert_true(child_passed(&c));
 }
 
+/* On a machine that others use two may seldom meet. */
 static void test_two_at_once_are_seen(void **state)
 {
-	struct child c = child_run_broken(break_and_run, NULL);
+	bool seen = false;
 
 	(void)state;
-	assert_int_not_equal(c.status, 0);
+	for (unsigned int i = 0; i < TRIES && !seen; i++)
+		seen = child_run_broken(break_and_run, NULL).status != 0;
+	assert_true(seen);
 }
 
 int main(void)
