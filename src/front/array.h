@@ -103,15 +103,20 @@ void array_limit_reap_all(void);
 /* What a step of cache/idle.c may still do. */
 struct array_budget {
 	unsigned int looks;  /* at what a CPU has of a front */
-	unsigned int arrays; /* how often that goes back */
+	unsigned int arrays; /* how often that goes back, or a sheaf of a depot */
+	enum { FENCES_UNKNOWN, FENCES_WORK, FENCES_FAIL } fences;
 };
 /*
  * What each CPU has of a front goes back if it is as it was two seconds ago, and where none has
- * any, so does a part of what its depots hold. Context: the registry lock is held.
+ * any, so does a part of what its depots hold. false: the budget was spent first, and the next call
+ * goes on. Context: the registry lock is held.
  */
-void array_give_idle(struct front *f, struct array_budget *budget);
-/* Called once in an epoch of 64 ms, by a miss. Context: no lock of a front is held. Set once. */
-extern void (*array_limit_each_epoch)(void);
+bool array_give_idle(struct front *f, struct array_budget *budget);
+/*
+ * Called by a miss, once in an epoch of 64 ms, and while it returns true by each miss that looks at
+ * the clock. Context: no lock of a front is held. Set once.
+ */
+extern bool (*array_limit_each_epoch)(void);
 
 /* Depots that have grown, of objects larger than a page; atomic, a hint. */
 extern unsigned int array_limit_large;

@@ -123,12 +123,13 @@ void array_reap(struct front *f, unsigned int cpu)
 /* ---- left on a CPU --------------------------------------------------------------------------- */
 
 #define LOOK_EPOCHS 32u /* between two looks at a front: two seconds */
-#define LOOK_SHEAVES 4u /* of its depots that go back in one */
 
-/* What a look saw. */
+/* What a look saw, and how far it has got. */
 struct seen {
-	uint32_t epoch;	  /* when */
+	uint32_t epoch;	  /* when the last one ended */
 	uint32_t sheaves; /* in the depots */
+	uint32_t next; /* the CPU where it goes on; 0: none is under way, or it is at the first */
+	bool holds;    /* in this one: a CPU before that has something */
 	uint32_t words[]; /* by CPU; 0: no sheaf */
 };
 
@@ -178,19 +179,43 @@ static uint32_t words_of(const struct front *f, int cpu)
 	return (uint32_t)add(add(0, word), spare) | 1;
 }
 
-/* true: this CPU has nothing, now. */
-static bool give_idle_cpu(struct front *f, struct seen *s, int cpu, struct array_budget *budget)
+/* Asked once in a step, and only where something is idle. */
+static bool may_fence(struct array_budget *budget)
+{
+	if (!budget->fences)
+		budget->fences = percpu_can_fence() ? FENCES_WORK : FENCES_FAIL;
+	return budget->fences == FENCES_WORK;
+}
+
+/* Has this CPU something, after it gave back what is idle? */
+static bool holds_after_look(struct front *f, struct seen *s, int cpu, struct array_budget *budget)
 {
 	uint32_t words = words_of(f, cpu);
 
-	budget->looks -= MIN(budget->looks, 1u);
-	if (words && words == s->words[cpu] && budget->arrays && percpu_can_fence()) {
+	budget->looks--;
+	if (words && words == s->words[cpu] && may_fence(budget)) {
 		array_drain_cpu(f, cpu);
 		budget->arrays--;
 		words = 0;
 	}
 	s->words[cpu] = words;
-	return !words;
+	return words;
+}
+
+/* From CPU s->next on. false: the budget is spent, and s->next is where it goes on. */
+static bool look_at_cpus(struct front *f, struct seen *s, struct array_budget *budget)
+{
+	for (uint32_t cpu = s->next; cpu < os_topology.nr_cpu_ids; cpu++) {
+		if (!(load_relaxed(&cpus[cpu / 64]) & 1ul << cpu % 64))
+			continue;
+		if (!budget->looks || !budget->arrays) {
+			s->next = cpu;
+			return false;
+		}
+		s->holds |= holds_after_look(f, s, (int)cpu, budget);
+	}
+	s->next = 0;
+	return true;
 }
 
 static uint32_t sheaves_of_depots(const struct front *f)
@@ -203,39 +228,37 @@ static uint32_t sheaves_of_depots(const struct front *f)
 	return nr;
 }
 
-static void give_idle_depots(struct front *f)
+static void give_idle_depots(struct front *f, struct array_budget *budget)
 {
-	unsigned int left = LOOK_SHEAVES;
 	uintptr_t top;
 
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		struct depot *d = &f->depot[node];
 
-		while (left &&
+		while (budget->arrays &&
 		       ((top = depot_take(d, DEPOT_FULL)) || (top = depot_take(d, DEPOT_EMPTY)))) {
 			give_back(f, top);
-			left--;
+			budget->arrays--;
 		}
 	}
 }
 
-void array_give_idle(struct front *f, struct array_budget *budget)
+bool array_give_idle(struct front *f, struct array_budget *budget)
 {
 	struct seen *s = get_seen(f);
 	uint32_t now = depot_epoch();
-	bool idle = true;
 	uint32_t sheaves;
 
-	if (!s || now - s->epoch < LOOK_EPOCHS)
-		return;
+	if (!s || (!s->next && now - s->epoch < LOOK_EPOCHS))
+		return true;
+	if (!s->next)
+		s->holds = false;
+	if (!look_at_cpus(f, s, budget))
+		return false;
 	s->epoch = now;
-	for (unsigned int i = 0; i < ARRAY_SIZE(cpus); i++)
-		for (unsigned long bits = load_relaxed(&cpus[i]); bits; bits &= bits - 1)
-			idle &= give_idle_cpu(f, s, (int)(i * 64) + __builtin_ctzl(bits), budget);
 	sheaves = sheaves_of_depots(f);
-	if (idle && sheaves && sheaves == s->sheaves) {
-		give_idle_depots(f);
-		sheaves = sheaves_of_depots(f);
-	}
-	s->sheaves = sheaves;
+	if (!s->holds && sheaves && sheaves == s->sheaves)
+		give_idle_depots(f, budget);
+	s->sheaves = sheaves_of_depots(f);
+	return true;
 }

@@ -104,7 +104,7 @@ unsigned long array_growth_bytes;
 unsigned int array_limit_large; /* those of soon and larges; a hint without the lock */
 static uint32_t reaped_at;	/* the epoch in which none was due last; likewise */
 static bool is_due;		/* some are; likewise */
-void (*array_limit_each_epoch)(void);
+bool (*array_limit_each_epoch)(void);
 
 /*
  * Of a full sheaf's objects. What it takes itself is not counted: with it a depot had no space for
@@ -321,8 +321,8 @@ static noinline void reap_some(void)
 		return;
 	more = step_locked();
 	lock_release(&growth_lock);
-	if (!more && array_limit_each_epoch)
-		array_limit_each_epoch();
+	if (!more && array_has_many() && array_limit_each_epoch && array_limit_each_epoch())
+		store_relaxed(&reaped_at, depot_epoch() - 1); /* the next miss goes on */
 }
 
 void array_limit_reap(void)

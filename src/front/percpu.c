@@ -251,7 +251,7 @@ int percpu_settle(int cpu)
 	return os_run_on_cpu((unsigned int)cpu, nothing, NULL);
 }
 
-/* Asked of this thread's own CPU, so that nobody is interrupted. */
+/* Asked of this thread's own CPU, which interrupts nobody, or of CPU 0 if it has none. */
 bool percpu_can_fence(void)
 {
 	int here = os_rseq_cpu();

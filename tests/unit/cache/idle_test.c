@@ -8,6 +8,7 @@
 #include "cache/internal.h"
 #include "front/array.h"
 #include "front/array_sheaf.h"
+#include "page/realtime.h"
 
 #define CACHES 20u
 
@@ -98,17 +99,54 @@ IN_CHILD(test_in_use)
 	cache_check_all();
 }
 
-/* Not while somebody has the registry's lock, be it this thread. */
-IN_CHILD(test_locked)
+static bool steps_do_nothing(void)
 {
-	work_on_four();
-	lock_acquire(&cache_lock);
 	for (unsigned int i = 0; i < 200; i++) {
 		now += DEPOT_EPOCH_MS;
-		array_limit_each_epoch();
+		if (array_limit_each_epoch())
+			return false;
 	}
+	return nr_arrays() == 4 * CACHES;
+}
+
+/* Not while this thread has a lock, nor while somebody has the registry's. */
+IN_CHILD(test_locked)
+{
+	static struct lock other = LOCK_INIT(RANK_CACHE);
+
+	work_on_four();
+	lock_acquire(&other);
+	CHILD_CHECK(steps_do_nothing());
+	lock_release(&other);
+	lock_acquire(&cache_lock);
+	CHILD_CHECK(steps_do_nothing());
 	cache_unlock();
-	CHILD_CHECK(nr_arrays() == 4 * CACHES);
+}
+
+IN_CHILD(test_realtime)
+{
+	work_on_four();
+	realtime_counters.bytes = 1;
+	CHILD_CHECK(steps_do_nothing());
+}
+
+/* A step that had too little is followed by another one, some milliseconds later. */
+IN_CHILD(test_pause)
+{
+	unsigned int left;
+
+	work_on_four();
+	work(40);
+	left = nr_arrays();
+	CHILD_CHECK(left < 4 * CACHES && left > 8);
+	CHILD_CHECK(array_limit_each_epoch() && nr_arrays() == left);
+	now += 4;
+	CHILD_CHECK(array_limit_each_epoch() && nr_arrays() == left - 4);
+	while (nr_arrays()) {
+		now += 4;
+		CHILD_CHECK(array_limit_each_epoch());
+	}
+	cache_check_all();
 }
 
 /* Caches come and go meanwhile. */
@@ -128,10 +166,9 @@ IN_CHILD(test_destroyed)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_misses),
-		cmocka_unit_test(test_in_use),
-		cmocka_unit_test(test_locked),
-		cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_misses), cmocka_unit_test(test_in_use),
+		cmocka_unit_test(test_locked), cmocka_unit_test(test_realtime),
+		cmocka_unit_test(test_pause),  cmocka_unit_test(test_destroyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /*
  * unit/front/array_idle_test.c - arrays and depots go back when use falls, or when nobody uses them
  */
+#include <sys/syscall.h>
+
 #include "array_fixture.h"
 #include "front/array_sheaf.h"
 #include "os/time/clock.h"
@@ -214,7 +216,7 @@ IN_CHILD(test_left)
 	balance(0);
 }
 
-/* Where no CPU has any, the depots' go in parts. */
+/* Where no CPU has any for the second time, the depots' go in parts. */
 IN_CHILD(test_left_depots)
 {
 	const struct depot *d;
@@ -224,31 +226,95 @@ IN_CHILD(test_left_depots)
 	d = &front.depot[0];
 	take_all(20 * CAP);
 	put_all(20 * CAP);
-	give_idle(10);
-	pass(3000);
+	for (int cpu = 0; cpu < 4; cpu++)
+		array_drain_cpu(&front, cpu);
 	before = depot_count(d, DEPOT_FULL);
-	CHILD_CHECK(before > 4 && give_idle(10) == 4);
-	CHILD_CHECK(depot_count(d, DEPOT_FULL) == before - 4);
-	for (unsigned int i = 0; i < 100 && held(); i++) {
+	CHILD_CHECK(before > 8);
+	CHILD_CHECK(give_idle(4) == 0 && depot_count(d, DEPOT_FULL) == before);
+	pass(3000);
+	CHILD_CHECK(give_idle(4) == 4 && depot_count(d, DEPOT_FULL) == before - 4);
+	for (unsigned int i = 0; i < 100 && (held() || depot_count(d, DEPOT_EMPTY)); i++) {
 		pass(3000);
-		CHILD_CHECK(give_idle(10) == 0);
+		give_idle(4);
 	}
-	CHILD_CHECK(held() == 0 && fake.nr_out == 0);
+	CHILD_CHECK(held() == 0 && fake.nr_out == 0 && depot_count(d, DEPOT_EMPTY) == 0);
 	balance(0);
 }
 
-/* No more at a time than is allowed; the rest at the next look. */
+/* No more at a time than is allowed; the next call goes on, whatever time has passed. */
 IN_CHILD(test_left_budget)
 {
 	struct array_budget budget = { .looks = 3, .arrays = 10 };
 
 	work_on_four();
-	array_give_idle(&front, &budget);
+	CHILD_CHECK(!array_give_idle(&front, &budget));
 	CHILD_CHECK(budget.looks == 0 && budget.arrays == 10);
+	budget.looks = 3;
+	CHILD_CHECK(array_give_idle(&front, &budget) && budget.looks == 2);
 	pass(3000);
 	CHILD_CHECK(give_idle(3) == 3 && has_arrays(3));
+	CHILD_CHECK(give_idle(1) == 1 && !has_arrays(3));
+	balance(0);
+}
+
+/* CPUs that only hit, as often to allocate as to free, seem idle, and take no other one's turn. */
+IN_CHILD(test_left_in_turn)
+{
+	floors_init(70, 1);
+	depot_clock = clock_of_test;
+	make(CAP);
+	for (unsigned int cpu = 58; cpu < 70; cpu++) {
+		os_act_as_cpu(cpu);
+		take_all(3 * CAP);
+		put_all(3 * CAP);
+	}
+	for (unsigned int i = 0; i < 20; i++) {
+		for (unsigned int cpu = 58; cpu < 66; cpu++) {
+			os_act_as_cpu(cpu);
+			put(get());
+		}
+		pass(3000);
+		give_idle(4);
+	}
+	for (int cpu = 66; cpu < 70; cpu++)
+		CHILD_CHECK(!has_arrays(cpu));
+	balance(0);
+}
+
+/* Of a CPU with a spare alone that goes, and a front that is closed stays so. */
+IN_CHILD(test_left_spare)
+{
+	work_on_four();
+	sheaf_delete(sheaf_flush(&front, sheaf_withdraw(&front))); /* CPU 3 */
+	CHILD_CHECK(!array_is_sheaf(*percpu_word(ID, 3)) && has_arrays(3));
+	give_idle(10);
 	pass(3000);
-	CHILD_CHECK(give_idle(3) == 1 && !has_arrays(3));
+	CHILD_CHECK(give_idle(4) == 4 && !has_arrays(3));
+	front_close(&front);
+	array_drain_cpu(&front, 3);
+	CHILD_CHECK(front.closed == FRONT_CLOSED);
+	front_open(&front);
+	balance(0);
+}
+
+/* Where CPUs cannot be fenced nothing goes back: no thread is moved for that. */
+IN_CHILD(test_left_without_fence)
+{
+	struct array_budget budget = { .looks = 1000, .arrays = 10 };
+
+	floors_init(0, 0);
+	depot_clock = clock_of_test;
+	child_deny(SYS_membarrier, EPERM);
+	child_deny(SYS_sched_setaffinity, EPERM);
+	make(CAP);
+	take_all(CAP);
+	put_all(CAP);
+	if (!percpu_rseq)
+		_exit(77);
+	array_give_idle(&front, &budget);
+	pass(3000);
+	array_give_idle(&front, &budget);
+	CHILD_CHECK(budget.fences == FENCES_FAIL && budget.arrays == 10 && held() == CAP);
 	balance(0);
 }
 
@@ -302,11 +368,19 @@ IN_CHILD(test_engine)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fall),	      cmocka_unit_test(test_fall_is_over),
-		cmocka_unit_test(test_fall_in_steps), cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_threads),	      cmocka_unit_test(test_left),
-		cmocka_unit_test(test_left_depots),   cmocka_unit_test(test_left_budget),
-		cmocka_unit_test(test_left_threads),  cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_fall),
+		cmocka_unit_test(test_fall_is_over),
+		cmocka_unit_test(test_fall_in_steps),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_left_depots),
+		cmocka_unit_test(test_left_budget),
+		cmocka_unit_test(test_left_in_turn),
+		cmocka_unit_test(test_left_spare),
+		cmocka_unit_test(test_left_without_fence),
+		cmocka_unit_test(test_left_threads),
+		cmocka_unit_test(test_engine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
