@@ -27,7 +27,6 @@
 
 static unsigned int next; /* how many caches of cache_list have had their turn; cache_lock */
 static uint64_t stepped;  /* when; atomic, a hint */
-static bool refused;	  /* CPUs cannot be fenced, as filters of system calls stay; atomic */
 
 /* true: there is more to do. */
 static bool idle_step_locked(void)
@@ -44,9 +43,8 @@ static bool idle_step_locked(void)
 		if (front_has_arrays(&c->front) && !array_give_idle(&c->front, &budget))
 			return true;
 		next = at;
-		store_relaxed(&refused, budget.fences == FENCES_FAIL);
-		if (refused || !budget.looks || !budget.arrays)
-			return !refused;
+		if (!budget.looks || !budget.arrays)
+			return true;
 	}
 	next = 0;
 	return false;
@@ -57,7 +55,7 @@ static bool idle_step(void)
 	uint64_t now = depot_clock();
 	bool more;
 
-	if (realtime_is_on() || load_relaxed(&refused) || !lock_is_plain())
+	if (realtime_is_on() || !lock_is_plain())
 		return false;
 	if (now - load_relaxed(&stepped) < STEP_PAUSE)
 		return true;

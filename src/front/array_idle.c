@@ -10,7 +10,8 @@
  * Locks:      array_reap, array_give_idle: the registry lock, as for a drain, which guards what
  *             they saw; the lanes' and the engine's inside.
  * Flow:       called by array.c, cache/idle.c and through front_array_ops; calls array.c,
- *             array_remote.c, front/depot.c, front/percpu.c, engine->ops, page/meta.h.
+ *             array_remote.c, front/depot.c, front/percpu.c, engine->ops,
+ *             os/process/filter.c, page/meta.h.
  *
  * An object that a CPU holds keeps its slab, the slab's pages keep their chunk, and the chunk keeps
  * its descriptors: after a burst that is more memory than the objects themselves. So there are
@@ -35,6 +36,7 @@
 #include "base/mix.h"
 #include "front/array_charged.h"
 #include "os/cpu/cpu.h"
+#include "os/process/filter.h"
 #include "page/meta.h"
 #include "page/realtime.h"
 
@@ -179,12 +181,33 @@ static uint32_t words_of(const struct front *f, int cpu)
 	return (uint32_t)add(add(0, word), spare) | 1;
 }
 
-/* Asked once in a step, and only where something is idle. */
+/*
+ * Asked once in a step, and only where something is idle. A filter of system calls may end the
+ * program for a call that it has not made so far.
+ */
 static bool may_fence(struct array_budget *budget)
 {
-	if (!budget->fences)
-		budget->fences = percpu_can_fence() ? FENCES_WORK : FENCES_FAIL;
+	bool works;
+
+	if (!budget->fences) {
+		works = !percpu_rseq || (os_filter_is_none() && percpu_can_fence());
+		budget->fences = works ? FENCES_WORK : FENCES_FAIL;
+	}
 	return budget->fences == FENCES_WORK;
+}
+
+/* false: it is another CPU's, and cannot be taken. */
+static bool give_back_of(struct front *f, int cpu, struct array_budget *budget)
+{
+	if (cpu == percpu_cpu()) { /* no fence; if the thread moves now, the other CPU misses */
+		give_back(f, sheaf_withdraw(f));
+		give_back(f, sheaf_unstash(f));
+		return true;
+	}
+	if (!may_fence(budget))
+		return false;
+	array_drain_cpu(f, cpu);
+	return true;
 }
 
 /* Has this CPU something, after it gave back what is idle? */
@@ -193,8 +216,7 @@ static bool holds_after_look(struct front *f, struct seen *s, int cpu, struct ar
 	uint32_t words = words_of(f, cpu);
 
 	budget->looks--;
-	if (words && words == s->words[cpu] && may_fence(budget)) {
-		array_drain_cpu(f, cpu);
+	if (words && words == s->words[cpu] && give_back_of(f, cpu, budget)) {
 		budget->arrays--;
 		words = 0;
 	}

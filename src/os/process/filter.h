@@ -7,9 +7,9 @@
  * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
  *             filters. errno is preserved.
  * Locks:      none; the library's init calls os_filter_init() before there is a second user.
- * Flow:       called by cache/init.c, cache/control/thread.c, page/clear.c, page/purge.c and
- *             usage.c; read by os/memory/readable.c and inspect/root.c; calls prctl(2),
- *             os/process/file.h.
+ * Flow:       called by cache/init.c, cache/control/thread.c, front/array_idle.c, page/clear.c,
+ *             page/purge.c and usage.c; read by os/memory/readable.c and inspect/root.c; calls
+ *             prctl(2), os/process/file.h.
  */
 #ifndef OS_FILTER_H
 #define OS_FILTER_H

@@ -289,7 +289,10 @@ IN_CHILD(test_left_spare)
 	CHILD_CHECK(!array_is_sheaf(*percpu_word(ID, 3)) && has_arrays(3));
 	give_idle(10);
 	pass(3000);
-	CHILD_CHECK(give_idle(4) == 4 && !has_arrays(3));
+	sheaf_stash(&front, sheaf_get_empty(&front)); /* used since: another spare */
+	CHILD_CHECK(give_idle(10) == 3 && has_arrays(3));
+	pass(3000);
+	CHILD_CHECK(give_idle(1) == 1 && !has_arrays(3));
 	front_close(&front);
 	array_drain_cpu(&front, 3);
 	CHILD_CHECK(front.closed == FRONT_CLOSED);
@@ -297,24 +300,51 @@ IN_CHILD(test_left_spare)
 	balance(0);
 }
 
-/* Where CPUs cannot be fenced nothing goes back: no thread is moved for that. */
-IN_CHILD(test_left_without_fence)
+/* The n-th CPU that the process may run on; -1: there are not so many. */
+static int stay_on(int n)
+{
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && n-- == 0) {
+			CPU_ZERO(&set);
+			CPU_SET(cpu, &set);
+			CHILD_CHECK(!sched_setaffinity(0, sizeof(set), &set));
+			return cpu;
+		}
+	return -1;
+}
+
+/*
+ * Under a filter of system calls no CPU is fenced, nor a thread moved to it: what another one has
+ * stays there, and what the thread's own has goes.
+ */
+IN_CHILD(test_left_under_filter)
 {
 	struct array_budget budget = { .looks = 1000, .arrays = 10 };
+	cpu_set_t all;
+	int other, own;
 
 	floors_init(0, 0);
-	depot_clock = clock_of_test;
-	child_deny(SYS_membarrier, EPERM);
-	child_deny(SYS_sched_setaffinity, EPERM);
-	make(CAP);
-	take_all(CAP);
-	put_all(CAP);
 	if (!percpu_rseq)
 		_exit(77);
+	depot_clock = clock_of_test;
+	make(CAP);
+	sched_getaffinity(0, sizeof(all), &all);
+	other = stay_on(1);
+	put(get());
+	sched_setaffinity(0, sizeof(all), &all);
+	own = stay_on(0);
+	put(get());
+	child_deny(SYS_membarrier, EPERM);
+	child_deny(SYS_sched_setaffinity, EPERM);
 	array_give_idle(&front, &budget);
 	pass(3000);
 	array_give_idle(&front, &budget);
-	CHILD_CHECK(budget.fences == FENCES_FAIL && budget.arrays == 10 && held() == CAP);
+	CHILD_CHECK(budget.arrays == 9 && !has_arrays(own));
+	if (other >= 0)
+		CHILD_CHECK(budget.fences == FENCES_FAIL && has_arrays(other));
 	balance(0);
 }
 
@@ -378,7 +408,7 @@ int main(void)
 		cmocka_unit_test(test_left_budget),
 		cmocka_unit_test(test_left_in_turn),
 		cmocka_unit_test(test_left_spare),
-		cmocka_unit_test(test_left_without_fence),
+		cmocka_unit_test(test_left_under_filter),
 		cmocka_unit_test(test_left_threads),
 		cmocka_unit_test(test_engine),
 	};
