@@ -176,13 +176,13 @@ static bool has_arrays(int cpu)
 	return array_is_sheaf(*percpu_word(ID, cpu)) || array_is_sheaf(*percpu_spare(ID, cpu));
 }
 
-/* A thread has been on four CPUs, and has left more than two arrays on each. */
-static void work_on_four(void)
+/* A machine of so many CPUs, and a thread that leaves arrays on each from the first one on. */
+static void work_on(unsigned int first, unsigned int nr_cpus)
 {
-	floors_init(4, 1);
+	floors_init(nr_cpus, 1);
 	depot_clock = clock_of_test;
 	make(CAP);
-	for (unsigned int cpu = 0; cpu < 4; cpu++) {
+	for (unsigned int cpu = first; cpu < nr_cpus; cpu++) {
 		os_act_as_cpu(cpu);
 		take_all(3 * CAP);
 		put_all(3 * CAP);
@@ -196,7 +196,7 @@ IN_CHILD(test_left)
 	const struct depot *d;
 	uint32_t sheaves;
 
-	work_on_four();
+	work_on(0, 4);
 	d = &front.depot[0];
 	CHILD_CHECK(give_idle(10) == 0); /* it looks for the first time */
 	pass(1000);
@@ -222,7 +222,7 @@ IN_CHILD(test_left_depots)
 	const struct depot *d;
 	uint32_t before;
 
-	work_on_four();
+	work_on(0, 4);
 	d = &front.depot[0];
 	take_all(20 * CAP);
 	put_all(20 * CAP);
@@ -246,7 +246,7 @@ IN_CHILD(test_left_budget)
 {
 	struct array_budget budget = { .looks = 3, .arrays = 10 };
 
-	work_on_four();
+	work_on(0, 4);
 	CHILD_CHECK(!array_give_idle(&front, &budget));
 	CHILD_CHECK(budget.looks == 0 && budget.arrays == 10);
 	budget.looks = 3;
@@ -260,14 +260,7 @@ IN_CHILD(test_left_budget)
 /* CPUs that only hit, as often to allocate as to free, seem idle, and take no other one's turn. */
 IN_CHILD(test_left_in_turn)
 {
-	floors_init(70, 1);
-	depot_clock = clock_of_test;
-	make(CAP);
-	for (unsigned int cpu = 58; cpu < 70; cpu++) {
-		os_act_as_cpu(cpu);
-		take_all(3 * CAP);
-		put_all(3 * CAP);
-	}
+	work_on(58, 70);
 	for (unsigned int i = 0; i < 20; i++) {
 		for (unsigned int cpu = 58; cpu < 66; cpu++) {
 			os_act_as_cpu(cpu);
@@ -284,7 +277,7 @@ IN_CHILD(test_left_in_turn)
 /* Of a CPU with a spare alone that goes, and a front that is closed stays so. */
 IN_CHILD(test_left_spare)
 {
-	work_on_four();
+	work_on(0, 4);
 	sheaf_delete(sheaf_flush(&front, sheaf_withdraw(&front))); /* CPU 3 */
 	CHILD_CHECK(!array_is_sheaf(*percpu_word(ID, 3)) && has_arrays(3));
 	give_idle(10);
