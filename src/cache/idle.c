@@ -22,7 +22,7 @@
 #include "page/realtime.h"
 
 #define STEP_LOOKS 64u /* of all CPUs, each two words */
-#define STEP_ARRAYS 4u /* that go back: each is a fence, and up to 62 objects to their slabs */
+#define STEP_ARRAYS 4u /* what a CPU has of a cache, up to 62 objects, with a fence; or a sheaf */
 #define STEP_PAUSE 4u  /* ms until the next step, where one had too little */
 
 static unsigned int next; /* how many caches of cache_list have had their turn; cache_lock */

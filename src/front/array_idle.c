@@ -25,7 +25,8 @@
  *         last one did.
  *   left: misses look at each cache now and then (cache/idle.c). The arrays of a CPU that are as
  *         they were two seconds ago go back, whatever other CPUs do; and if no CPU has any, some of
- *         the depots. So a thread that moves on leaves nothing behind.
+ *         the depots. So a thread that moves on leaves little behind. Under a filter of
+ *         system calls only the arrays of the CPU that looks.
  *
  * The last two may be wrong, where a program frees as many as it allocates in between: that costs a
  * refill for each CPU.
