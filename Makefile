@@ -53,6 +53,10 @@ results: all
 charts:
 	scripts/charts.py $(ARGS)
 
+#: make goals               which goals for speed and memory those results reach, likewise
+goals:
+	scripts/goals.py
+
 #: make pictures [ARGS=...] what the README shows of real runs: docs/pictures and two texts
 pictures: all
 	scripts/pictures $(ARGS)
@@ -81,4 +85,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test test-all test-numa check bench bench-malloc results charts pictures soak install setup format clean
+.PHONY: all help demo test test-all test-numa check bench bench-malloc results charts goals pictures soak install setup format clean

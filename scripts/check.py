@@ -21,6 +21,7 @@ import sys
 
 import charts  # from this folder
 import figures
+import goals
 import kernel_api
 import kernel_headers
 import option_table
@@ -491,6 +492,11 @@ def rule_width(tree):
 def rule_charts(tree):
     """docs/performance.md and docs/pictures have the charts of the newest raw results"""
     yield from charts.problems(tree.root)
+
+
+def rule_goals(tree):
+    """docs/performance.md says which goals the newest raw results reach"""
+    yield from goals.problems(tree.root)
 
 
 def rule_figures(tree):

@@ -85,6 +85,11 @@ class Results:
         return list(dict.fromkeys(p.group for p in self.programs))
 
 
+def benchmark(results):
+    """What the results are kept as: own loads by themselves are another benchmark."""
+    return "loads" if results.groups() == ["loads"] else "whole-programs"
+
+
 # ---- text ----
 
 def cell(value, width, digits=3):
@@ -195,7 +200,7 @@ def as_json(results, described, absent):
         best[program.name] = {name: dict(zip(("peer", "ratio"), found)) for name in LEAST
                               if (found := results.best_peer(program, name))}
     return {
-        "benchmark": "whole-programs",
+        "benchmark": benchmark(results),
         "what": "whole programs under each allocator: seconds, KiB, page faults", **described,
         "key": "time", "base": results.base.name,
         "programs": [{"name": p.name, "group": p.group, "what": p.what, "best": best[p.name],

@@ -125,9 +125,11 @@ class Results(InFolder):
         self.assertEqual(run.returncode, 0, run.stderr)
         kept = os.path.join(self.folder, "kept", "here")
         self.assertEqual(sorted(os.listdir(kept)),
-                         ["whole-programs.csv", "whole-programs.json", "whole-programs.txt"])
-        with open(os.path.join(kept, "whole-programs.txt"), encoding="utf-8") as stream:
+                         ["loads.csv", "loads.json", "loads.txt"])
+        with open(os.path.join(kept, "loads.txt"), encoding="utf-8") as stream:
             self.assertEqual(stream.read(), run.stdout)
+        with open(os.path.join(kept, "loads.json"), encoding="utf-8") as stream:
+            self.assertEqual(json.load(stream)["benchmark"], "loads")
         run = self.bench("--quick", "--peers", "glibc", "--programs", "growth", "--json", "-")
         self.assertEqual(json.loads(run.stdout)["base"], "glibc")
 
