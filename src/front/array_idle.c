@@ -26,7 +26,7 @@
  *   left: misses look at each cache now and then (cache/idle.c). The arrays of a CPU that are as
  *         they were two seconds ago go back, whatever other CPUs do; and if no CPU has any, some of
  *         the depots. So a thread that moves on leaves little behind. Under a filter of
- *         system calls only the arrays of the CPU that looks.
+ *         system calls that may forbid fences only the arrays of the CPU that looks.
  *
  * The last two may be wrong, where a program frees as many as it allocates in between: that costs a
  * refill for each CPU.
@@ -191,7 +191,7 @@ static bool may_fence(struct array_budget *budget)
 	bool works;
 
 	if (!budget->fences) {
-		works = !percpu_rseq || (os_filter_is_none() && percpu_can_fence());
+		works = !percpu_rseq || (os_filter_lets_through() && percpu_can_fence());
 		budget->fences = works ? FENCES_WORK : FENCES_FAIL;
 	}
 	return budget->fences == FENCES_WORK;

@@ -73,7 +73,7 @@ void page_clear_large(void *p, size_t size)
 	char *start = (char *)ALIGN_UP((uintptr_t)p, os_page_size());
 	char *end = (char *)ALIGN_DOWN((uintptr_t)p + size, os_page_size());
 
-	if (realtime_is_on() || unlikely(os_memcheck_on) || !os_filter_is_none()) {
+	if (realtime_is_on() || unlikely(os_memcheck_on) || !os_filter_lets_through()) {
 		memset(p, 0, size);
 		return;
 	}

@@ -278,13 +278,13 @@ static bool are_small_locked(struct buddy_zone *zone, struct page *(*pick)(struc
 {
 	const struct page *page = pick(zone);
 
-	return page && page->order < PURGE_ALONE_ORDER && os_filter_is_none();
+	return page && page->order < PURGE_ALONE_ORDER && os_filter_lets_through();
 }
 
 /*
  * Purges the block that pick() names while more than keep pages are dirty, or several: in a step,
- * and where blocks are small and no filter of system calls forbids it (os_purge_ranges()). Returns
- * how many; at_once: not lazily; *ok: there was one, and the system did not refuse.
+ * and where blocks are small and no filter of system calls may forbid it (os_purge_ranges()).
+ * Returns how many; at_once: not lazily; *ok: there was one, and the system did not refuse.
  */
 static unsigned int purge_next_locked(struct buddy_zone *zone,
 				      struct page *(*pick)(struct buddy_zone *zone),

@@ -5,6 +5,7 @@
  * The child's stderr is a pipe that the parent reads until the child is gone.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,6 +173,16 @@ void child_needs_limit(int resource, const struct rlimit *limit)
 		child_cannot("limits on memory are taken here, and forgotten");
 }
 
+/* Filters are added by CAP_SYS_ADMIN, and not by no_new_privs. */
+static bool in_container;
+
+static void needs_filters(void)
+{
+	/* a kernel that has filters looks at the address: EFAULT */
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != 0 && errno == EINVAL)
+		child_cannot("there are no filters of system calls (seccomp) here");
+}
+
 /* For calls whose first argument is no less than from. action: SECCOMP_RET_... */
 static void filter_call(long nr, uintptr_t from, unsigned int action)
 {
@@ -190,11 +202,10 @@ static void filter_call(long nr, uintptr_t from, unsigned int action)
 
 	int saved = errno;
 
-	/* a kernel that has filters looks at the address: EFAULT */
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != 0 && errno == EINVAL)
-		child_cannot("there are no filters of system calls (seccomp) here");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+	needs_filters();
+	if (!in_container && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		give_up("no_new_privs");
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 		give_up("seccomp");
 	errno = saved;
 }
@@ -212,4 +223,17 @@ void child_deny_from(long nr, const void *from, int error)
 void child_end_at(long nr)
 {
 	filter_call(nr, 0, SECCOMP_RET_KILL_PROCESS);
+}
+
+void child_enter_container(void)
+{
+	needs_filters();
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		child_cannot("no_new_privs is set");
+	in_container = true;
+	if (geteuid() != 0)
+		child_cannot("only root adds filters without no_new_privs");
+	filter_call(SYS_acct, 0, SECCOMP_RET_ERRNO | EPERM);
+	if (prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) != 0)
+		give_up("the bounding set");
 }

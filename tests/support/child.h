@@ -69,6 +69,12 @@ void child_deny(long nr, int error);
 void child_deny_from(long nr, const void *from, int error);
 /* The same: it ends the process, by SIGSYS. */
 void child_end_at(long nr);
+/*
+ * From now on the process is what containers start: it has a filter, which denies acct(2), and
+ * neither no_new_privs nor CAP_SYS_ADMIN in its bounding set; further filters are added as this
+ * one was. For root, else the test is skipped.
+ */
+void child_enter_container(void);
 
 /* setrlimit() of a limit that then holds; and: the limit that was set must hold. */
 void child_limit(int resource, const struct rlimit *limit);

@@ -32,8 +32,8 @@ void os_unlock(void *addr, size_t size);
 #define OS_COUNT_MOST 512u /* pages */
 /*
  * How many pages of a range, which are OS_COUNT_MOST at most, are in memory; what was swapped out
- * is not. -errno: the system does not say. Not under a filter of system calls
- * (os/process/filter.h): lists of calls for services do not have mincore().
+ * is not. -errno: the system does not say. Only where
+ * os_filter_lets_through(): lists of calls for services do not have mincore().
  */
 long os_count_resident(void *addr, size_t size);
 

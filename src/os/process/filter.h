@@ -32,10 +32,14 @@ cold void os_filter_init(void);
 cold bool os_filter_was_added(void);
 
 /*
- * Has this thread no filter at all? One of a service or a container may end the program for a call
- * that is not usual there: so the library makes some calls only without any.
+ * May this thread make any of the calls that docs/system-calls.md lists for a miss without a
+ * filter? One may end the program for a call that is not usual there. So only if it has none, or
+ * those alone under which a child made these calls when the library started, where none can have
+ * been added since: no_new_privs is not set, and CAP_SYS_ADMIN not in the bounding set, then and
+ * now. That is how containers start a program by default. Not noticed is a filter of who made a
+ * user namespace of its own, and dropped the capability again after he had added it.
  */
-bool os_filter_is_none(void);
+bool os_filter_lets_through(void);
 
 /* The number by a file like /proc/self/status, as os_filters. */
 cold uint32_t os_filter_count(const char *path);

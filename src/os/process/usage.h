@@ -23,7 +23,7 @@ struct os_usage {
 
 /*
  * false: not known. A filter of system calls may end the program for the call: it is made only
- * where the kernel says that there is none. Context: any; errno is preserved.
+ * where os_filter_lets_through(). Context: any; errno is preserved.
  */
 bool os_usage(struct os_usage *usage);
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,11 +80,11 @@ static void start_under_one(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!os_filtered);
 	CHILD_CHECK(os_filters <= 1);
 	errno = 77;
-	CHILD_CHECK(!os_filter_was_added() && os_filter_is_none());
+	CHILD_CHECK(!os_filter_was_added() && os_filter_lets_through());
 	child_deny(SYS_acct, EPERM);
-	CHILD_CHECK(os_filter_was_added() && !os_filter_is_none());
+	CHILD_CHECK(os_filter_was_added() && !os_filter_lets_through());
 	os_filter_init();
-	CHILD_CHECK(!os_filter_was_added() && !os_filter_is_none());
+	CHILD_CHECK(!os_filter_was_added() && !os_filter_lets_through());
 	CHILD_CHECK(errno == 77);
 	CHILD_CHECK(os_filtered);
 	CHILD_CHECK(os_filters == (kernel_counts() ? 2 : 0));
@@ -110,6 +112,67 @@ static void start_under_a_deadly_one(__attribute__((unused)) void *arg)
 	CHILD_CHECK(waitpid(-1, NULL, __WALL | WNOHANG) == -1 && errno == ECHILD);
 }
 
+/* What only misses call may be forbidden: a command may be made then. */
+static void start_in_a_container(__attribute__((unused)) void *arg)
+{
+	child_enter_container();
+	errno = 77;
+	os_filter_init();
+	CHILD_CHECK(os_filtered && os_filters == (kernel_counts() ? 2 : 0));
+	CHILD_CHECK(os_filter_lets_through() == kernel_counts());
+	CHILD_CHECK(errno == 77);
+	child_end_at(SYS_mincore);
+	os_filter_init();
+	CHILD_CHECK(!os_filter_lets_through() && os_filters == (kernel_counts() ? 3 : 0));
+	child_end_at(SYS_madvise);
+	os_filter_init();
+	CHILD_CHECK(!os_filter_lets_through() && os_filters == OS_FILTERS_END);
+}
+
+/* Each of these may have added another filter. */
+static void no_container_any_more(__attribute__((unused)) void *arg)
+{
+	child_enter_container();
+	os_filter_init();
+	if (!kernel_counts())
+		return;
+	CHILD_CHECK(os_filter_lets_through());
+	CHILD_CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHILD_CHECK(!os_filter_lets_through());
+	os_filter_init();
+	CHILD_CHECK(!os_filter_lets_through() && os_filters == 2);
+}
+
+/* As in a user namespace of its own. */
+static void with_all_capabilities(__attribute__((unused)) void *arg)
+{
+	child_enter_container();
+	os_filter_init();
+	if (!kernel_counts())
+		return;
+	CHILD_CHECK(os_filter_lets_through());
+	if (unshare(CLONE_NEWUSER))
+		child_cannot("there are no user namespaces");
+	CHILD_CHECK(!os_filter_lets_through());
+}
+
+static void test_container(void **state)
+{
+	static void (*const tests[])(void *arg) = {
+		start_in_a_container,
+		no_container_any_more,
+		with_all_capabilities,
+	};
+
+	if (!bare_process())
+		skip();
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		struct child c = child_run(tests[i], state);
+
+		assert_true(child_passed(&c));
+	}
+}
+
 static void start_without_children(__attribute__((unused)) void *arg)
 {
 	child_deny(SYS_clone, EPERM);
@@ -123,7 +186,7 @@ static void test_start(void **state)
 
 	if (!bare_process())
 		skip(); /* what runs it has threads, and asks for pages in its own way */
-	if (!os_filter_is_none())
+	if (!os_filter_lets_through())
 		skip_because("there is a filter of system calls");
 	c = child_run(start_under_one, state);
 	assert_true(child_passed(&c));
@@ -138,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
