@@ -5,12 +5,14 @@
  * Data:       none of its own.
  * Invariants: see inspect/usage.h.
  * Locks:      none; the zones' counters are read without their locks, as tools outside do.
- * Flow:       see usage.h; reads page/buddy.c, page/run.c and, slowly, the caches' fronts.
+ * Flow:       see usage.h; reads page/buddy.c, page/run.c and, slowly, the caches' fronts;
+ *             calls os/time/clock.c.
  */
 #include "inspect/usage.h"
 
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "os/time/clock.h"
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
@@ -55,6 +57,14 @@ void usage_read_slow(struct usage_slow *usage)
 		usage->page_blocks += load_relaxed(&buddy_zones[node].stats.nr_alloc);
 	list_for_each(pos, &cache_list)
 		add_held(usage, list_entry(pos, struct cache, list));
+}
+
+uint64_t usage_play_time(uint64_t (*us)(void))
+{
+	uint64_t now = os_clock_us();
+
+	os_clock_play(us);
+	return now;
 }
 
 uint64_t usage_nr_pages(void)

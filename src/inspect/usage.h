@@ -35,6 +35,13 @@ struct usage_slow {
 /* These need a walk over all caches and CPUs. */
 void usage_read_slow(struct usage_slow *usage);
 
+/*
+ * From now on the library's time is what this function says, in us, which must not go back; NULL:
+ * the kernel's again. Returns the time before. For who plays in less time what took longer.
+ * Context: no other thread uses the library.
+ */
+uint64_t usage_play_time(uint64_t (*us)(void));
+
 /* Pages of the arena so far, by number: usage_page_of() is not below it outside of the arena. */
 uint64_t usage_nr_pages(void);
 uint64_t usage_page_of(const void *p);

@@ -302,6 +302,31 @@ class Options(InOwnFolder):
             self.assertEqual({name: engine[what] for name, engine in here.items()},
                              {name: engine[what] for name, engine in alone.items()}, what)
 
+    def test_time_of_the_trace(self):
+        """Bursts, then quiet work for half a minute: what CPUs keep goes back by the trace's time, not ours."""
+        def trace(pause):
+            lines, now = [], 100.0
+            event = lambda verb, n, more="": lines.append(
+                f"a-1 [000] {now:.6f}: {verb}: call_site=f ptr={0x1000 * (n + 1):x}{more}\n")
+            for turn in range(1010):
+                count = 5000 if turn < 10 else 200
+                for n in range(count):
+                    event("kmalloc", n, " bytes_req=100 bytes_alloc=128 gfp_flags=GFP_KERNEL")
+                for n in range(count):
+                    event("kfree", n)
+                now += pause if turn >= 10 else 0.001
+            return "".join(lines).encode()
+
+        def queues(text):
+            done = run("-j", "-r1", "-e", "slub+array", "--no-instructions", "-", input=text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)["traces"][0]["engines"]["slub+array"]["queue_bytes"]
+
+        at_once, slowly = queues(trace(0.0)), queues(trace(0.03))
+        self.assertLess(at_once["peak"], 2 * slowly["peak"])
+        self.assertLess(3 * slowly["end"], at_once["end"])
+        self.assertEqual(queues(trace(0.03)), slowly)
+
     def test_some_engines_and_standard_input(self):
         done = run("-j", "-r1", "-e", "slub+array", "--no-instructions", "-", input=bytes_of(data("vector1.txt")))
         got = json.loads(done.stdout)

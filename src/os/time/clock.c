@@ -40,6 +40,23 @@ static cold int find(clockid_t clock, struct timespec *now)
 	return found(clock, now);
 }
 
+static uint64_t (*played_us)(void);
+
+static int by_play(__attribute__((unused)) clockid_t clock, struct timespec *now)
+{
+	uint64_t us = played_us();
+
+	now->tv_sec = (time_t)(us / 1000000);
+	now->tv_nsec = (long)(us % 1000000 * 1000);
+	return 0;
+}
+
+void os_clock_play(uint64_t (*us)(void))
+{
+	played_us = us;
+	store_relaxed(&read_clock, us ? by_play : find);
+}
+
 uint64_t os_clock_ms(void)
 {
 	struct timespec now = { 0, 0 };

@@ -197,20 +197,39 @@ static void finish_memory(struct memory_pass *p)
 	p->memory->requested_mean = ns > 0 ? p->requested_by_time / ns : (double)p->requested;
 }
 
+/*
+ * What an allocator keeps for later it keeps for some time, so the trace's own time passes here,
+ * and begins where units of time do: bytes depend neither on how fast the machine plays it nor on
+ * when.
+ */
+#define BEGINS_US 64000000u /* a multiple of all units, which are of 16 and 64 ms */
+static uint64_t trace_us;
+
+static uint64_t clock_of_trace(void)
+{
+	return trace_us;
+}
+
 int measure_memory(struct stage *stage, struct job *job)
 {
 	struct memory_pass p = { .stage = stage, .job = job, .memory = &job->memory };
 	const struct trace_ops *trace = stage->trace;
 	struct usage_slow before;
+	uint64_t start_us;
 	int ret = 0;
 
 	usage_read_slow(&before);
 	p.memory->page_blocks = before.page_blocks;
+	trace_us = usage_play_time(NULL);
+	start_us = trace_us = (trace_us / BEGINS_US + 1) * BEGINS_US;
+	usage_play_time(clock_of_trace);
 	for (size_t i = 0; i < trace->nr_ops && !ret; i++) {
+		trace_us = start_us + trace_ops_time(trace, i) / 1000;
 		ret = perform_copies(&p, i);
 		if (!ret)
 			ret = look(&p, i);
 	}
+	usage_play_time(NULL);
 	if (!ret)
 		finish_memory(&p);
 	return ret;

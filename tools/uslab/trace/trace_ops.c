@@ -4,8 +4,8 @@
  *
  * Invariants: a slot has at most one live object; each free has the class of the allocation before
  *             it.
- * Flow:       called by trace_load.c for each event, and by trace_thin.c, compare/ and replay/ when
- *             the list is finished; calls trace_parse.c and trace_stride.c. In: struct trace_event;
+ * Flow:       called by trace_load.c for each event, and by compare/ and replay/ when the list is
+ *             finished; calls trace_parse.c and trace_stride.c. In: struct trace_event;
  *             out: struct trace_ops.
  *
  * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
@@ -369,40 +369,22 @@ static int class_intern(struct trace_ops *t, const struct trace_event *event, ui
 
 /* ---- time ---- */
 
-/* The clocks of two CPUs may differ a little: time stands still then. */
+/* Of the next operation. The clocks of two CPUs may differ a little: time stands still then. */
 static int stamp_add(struct trace_ops *t, uint64_t time)
 {
-	size_t nr_stamps = t->nr_ops / TRACE_STAMP_OPS;
-	int ret;
+	int ret = grow(&t->stamps, &t->index->max_stamps, t->nr_ops, sizeof(*t->stamps), 65536);
+	uint64_t last;
 
-	if (!t->nr_ops || time > t->last_stamp)
-		t->last_stamp = time;
-	if (t->nr_ops % TRACE_STAMP_OPS)
-		return 0;
-	ret = grow(&t->stamps, &t->index->max_stamps, nr_stamps, sizeof(*t->stamps), 1024);
-	if (!ret)
-		t->stamps[nr_stamps] = t->last_stamp;
-	return ret;
+	if (ret)
+		return ret;
+	last = t->nr_ops ? t->stamps[t->nr_ops - 1] : 0;
+	t->stamps[t->nr_ops] = time > last ? time : last;
+	return 0;
 }
 
 uint64_t trace_ops_time(const struct trace_ops *t, size_t op)
 {
-	size_t stamp = op / TRACE_STAMP_OPS;
-	size_t first = stamp * TRACE_STAMP_OPS;
-	size_t next = first + TRACE_STAMP_OPS;
-	uint64_t from, to;
-
-	if (op >= t->nr_ops)
-		return 0;
-	from = t->stamps[stamp];
-	to = next < t->nr_ops ? t->stamps[stamp + 1] : t->last_stamp;
-	if (next >= t->nr_ops)
-		next = t->nr_ops - 1;
-	from -= t->stamps[0];
-	to -= t->stamps[0];
-	return next > first ? from + (uint64_t)((double)(to - from) * (double)(op - first) /
-						(double)(next - first))
-			    : from;
+	return op < t->nr_ops ? t->stamps[op] - t->stamps[0] : 0;
 }
 
 /* ---- events ---- */

@@ -37,8 +37,6 @@ struct trace_op {
 #define TRACE_MAX_CLASSES (1u << 20)
 #define TRACE_MAX_CPUS (1u << 13)
 
-#define TRACE_STAMP_OPS 64u
-
 #define TRACE_NO_CACHE UINT32_MAX
 
 /* What is allocated: size and flags, from one of the caches or by kmalloc. */
@@ -96,8 +94,7 @@ struct trace_counts {
 struct trace_ops {
 	struct trace_op *ops;
 	size_t nr_ops;
-	uint64_t *stamps;    /* time of operations 0, TRACE_STAMP_OPS, ...; never go back */
-	uint64_t last_stamp; /* of the last operation */
+	uint64_t *stamps; /* time of each operation in ns; never goes back */
 	struct trace_class *classes;
 	uint32_t nr_classes;
 	struct trace_cache *caches;
@@ -119,7 +116,7 @@ int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
 /* Caches of which trace_stride_of() does not know what made their strides. */
 uint32_t trace_ops_unknown_strides(const struct trace_ops *t);
 
-/* Nanoseconds from the first operation to op, between two stamps by interpolation. */
+/* Nanoseconds from the first operation to op; 0: there is no such operation. */
 uint64_t trace_ops_time(const struct trace_ops *t, size_t op);
 
 /* Frees what only trace_ops_add() needs. */

@@ -3,9 +3,8 @@
  * uslab/trace/trace_parse.c - one line of text -> one kernel memory event
  *
  * Data:       three constant tables.
- * Flow:       called by trace_load.c, and for kinds and names by trace_ops.c and
- *             replay/replay_report.c. In: one line; out: struct trace_event, or what is wrong at
- *             which column.
+ * Flow:       called by trace_load.c, for kinds and names by trace_ops.c and replay/replay_report.c.
+ *             In: one line; out: struct trace_event, or what is wrong at which column.
  *
  * Three tables say everything: the events with the fields that they must have, the fields with
  * their readers, and the gfp flags that matter. A line is read left to right: the part before the
@@ -63,10 +62,16 @@ static struct trace_text skip_spaces(struct trace_text t)
 	return t;
 }
 
+/* 0: there is none. */
+static char last_of(struct trace_text t)
+{
+	return t.length ? t.start[t.length - 1] : '\0';
+}
+
 static struct trace_text trim_end(struct trace_text t)
 {
-	while (t.length && is_space(t.start[t.length - 1]))
-		t.length--;
+	for (; is_space(last_of(t)); t.length--)
+		;
 	return t;
 }
 
@@ -414,45 +419,42 @@ static enum trace_line parse_fields(const char *line, struct trace_text t,
 
 /* ---- what stands before the event ---- */
 
-/* Length of the digits that t ends with. */
-static size_t digits_at_end(struct trace_text t)
+/* Cuts off the digits that it ends with; false: there is none. */
+static bool take_digits(struct trace_text *t)
 {
-	size_t n = 0;
+	size_t length = t->length;
 
-	while (n < t.length && is_digit(t.start[t.length - 1 - n]))
-		n++;
-	return n;
+	for (; is_digit(last_of(*t)); t->length--)
+		;
+	return t->length < length;
 }
 
-/* "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": the length of TASK, 0 if it is none of them. */
-static size_t task_length(struct trace_text t)
+/*
+ * "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": the length of TASK, 0 before a hyphen if it has
+ * no name, as any program may. false: it is none of them.
+ */
+static bool task_length(struct trace_text t, size_t *length)
 {
 	struct trace_text before = trim_end(t);
-	size_t digits;
+	char last;
 
 	if (before.length == t.length)
-		return 0;
-	if (before.length && before.start[before.length - 1] == ')') {
-		while (before.length && before.start[before.length - 1] != '(')
-			before.length--;
-		if (!before.length)
-			return 0;
-		before.length--;
+		return false; /* no space */
+	if (last_of(before) == ')') {
+		while (before.length && before.start[--before.length] != '(')
+			;
 		before = trim_end(before);
 	}
-	digits = digits_at_end(before);
-	before.length -= digits;
-	if (digits && before.length && before.start[before.length - 1] == '/') {
+	last = take_digits(&before) ? last_of(before) : '\0';
+	if (last == '/') {
 		before.length--;
-		digits = digits_at_end(before);
-		before.length -= digits;
+		last = take_digits(&before) ? last_of(before) : '\0';
 	}
-	if (!digits || before.length < 2)
-		return 0;
-	if (before.start[before.length - 1] != '-' && !is_space(before.start[before.length - 1]))
-		return 0;
+	if (last != '-' && !is_space(last))
+		return false;
 	before.length--;
-	return skip_spaces(trim_end(before)).length;
+	*length = skip_spaces(trim_end(before)).length;
+	return *length || last == '-';
 }
 
 /* "655.182115:" or "123456:": the length with the colon, else 0. */
@@ -511,8 +513,7 @@ static bool try_header(struct trace_text line, size_t at, struct header *header)
 		return false;
 	if (!parse_digits((struct trace_text){ t.start, digits }, 10, &number))
 		return false;
-	header->task = task_length((struct trace_text){ line.start, at });
-	if (!header->task)
+	if (!task_length((struct trace_text){ line.start, at }, &header->task))
 		return false;
 	t = skip_spaces(skip(t, digits + 1));
 	length = time_length(t);

@@ -31,6 +31,7 @@ struct trace_reader {
 	bool frame_open;    /* zstd expects more of the frame that it is in */
 	bool at_end;	    /* read() returned 0 */
 	bool failed;
+	bool in_long; /* text[] goes on with the rest of a line that was too long */
 	size_t in_start, in_end;
 	size_t text_start, text_end;
 	char in[IN_SIZE];
@@ -204,26 +205,30 @@ static bool fill_text(struct trace_reader *r)
 	return r->zstd ? fill_text_zstd(r) : fill_text_plain(r);
 }
 
-/* Throws away the rest of a line that is too long. */
-static enum trace_read skip_long(struct trace_reader *r)
+/* Throws away the rest of a line that is too long, if it was one. false: failed. */
+static bool skip_rest(struct trace_reader *r)
 {
-	for (;;) {
+	while (r->in_long) {
 		char *newline = memchr(r->text + r->text_start, '\n', r->text_end - r->text_start);
 
 		if (newline) {
 			r->text_start = (size_t)(newline + 1 - r->text);
-			return TRACE_READ_LONG;
+			r->in_long = false;
+			break;
 		}
 		r->text_start = r->text_end = 0;
 		if (!fill_text(r))
-			return r->failed ? TRACE_READ_ERROR : TRACE_READ_LONG;
+			return !r->failed;
 	}
+	return true;
 }
 
 enum trace_read trace_read_line(struct trace_reader *r, const char **line, size_t *length)
 {
 	size_t searched = 0; /* bytes after text_start that hold no newline */
 
+	if (!skip_rest(r))
+		return TRACE_READ_ERROR;
 	for (;;) {
 		char *from = r->text + r->text_start;
 		size_t have = r->text_end - r->text_start;
@@ -231,8 +236,10 @@ enum trace_read trace_read_line(struct trace_reader *r, const char **line, size_
 
 		if (newline || have > TRACE_LINE_MAX)
 			r->number++;
-		if ((newline ? (size_t)(newline - from) : have) > TRACE_LINE_MAX)
-			return skip_long(r);
+		if ((newline ? (size_t)(newline - from) : have) > TRACE_LINE_MAX) {
+			r->in_long = true; /* its end, if it has one, is for who reads on */
+			return TRACE_READ_LONG;
+		}
 		if (newline) {
 			*line = from;
 			*length = (size_t)(newline - from);

@@ -32,8 +32,7 @@ struct header {
 static void measure(const struct trace_ops *t, size_t size[NR_PARTS])
 {
 	size[PART_OPS] = t->nr_ops * sizeof(*t->ops);
-	size[PART_STAMPS] =
-		(t->nr_ops + TRACE_STAMP_OPS - 1) / TRACE_STAMP_OPS * sizeof(*t->stamps);
+	size[PART_STAMPS] = t->nr_ops * sizeof(*t->stamps);
 	size[PART_CLASSES] = t->nr_classes * sizeof(*t->classes);
 	size[PART_CACHES] = t->nr_caches * sizeof(*t->caches);
 }

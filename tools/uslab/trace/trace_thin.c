@@ -2,8 +2,8 @@
 /*
  * uslab/trace/trace_thin.c - a trace with a part of its objects, over all of its time
  *
- * Flow:       called by compare/compare_trace.c, and to choose parts by replay/replay_stage.c;
- *             calls trace_ops.c. In: struct trace_ops; out: the same with fewer operations.
+ * Flow:       called by compare/compare_trace.c, and to choose parts by replay/replay_stage.c.
+ *             In: struct trace_ops; out: the same with fewer operations.
  *
  * Which part an object is in is decided by a hash of its number, the same in every run: traces
  * repeat patterns (header, data, header, data, ...), and every n-th object would always be the same
@@ -21,7 +21,6 @@
 struct thinning {
 	struct trace_ops *t;
 	unsigned int stride;
-	uint64_t *stamps;     /* new ones */
 	uint32_t *slot_of;    /* by old slot: the new one of the object there, or DROPPED */
 	uint32_t *free_slots; /* new slots that were given back, a stack */
 	uint32_t nr_free_slots;
@@ -69,11 +68,9 @@ static void keep(struct thinning *n, size_t i, struct trace_op op)
 {
 	size_t to = n->nr_ops++;
 
-	/* Times are asked for in old numbers, so the old stamps stay until the end. */
-	if (to % TRACE_STAMP_OPS == 0)
-		n->stamps[to / TRACE_STAMP_OPS] = n->t->stamps[0] + trace_ops_time(n->t, i);
 	count(n->t, &op, to);
 	n->t->ops[to] = op;
+	n->t->stamps[to] = n->t->stamps[i];
 }
 
 static void look_at(struct thinning *n, size_t i)
@@ -112,8 +109,6 @@ static void thin_all(struct thinning *n)
 	forget_counts(&t->counts);
 	for (size_t i = 0; i < t->nr_ops; i++)
 		look_at(n, i);
-	free(t->stamps);
-	t->stamps = n->stamps;
 	t->nr_ops = n->nr_ops;
 	t->nr_slots = n->nr_slots;
 }
@@ -122,13 +117,10 @@ int trace_thin(struct trace_ops *t, unsigned int stride)
 {
 	struct thinning n = { .t = t, .stride = stride };
 
-	n.stamps = calloc(t->nr_ops / TRACE_STAMP_OPS + 1, sizeof(*n.stamps));
 	n.slot_of = calloc(t->nr_slots + 1u, sizeof(*n.slot_of));
 	n.free_slots = calloc(t->nr_slots + 1u, sizeof(*n.free_slots));
-	if (n.stamps && n.slot_of && n.free_slots)
+	if (n.slot_of && n.free_slots)
 		thin_all(&n);
-	else
-		free(n.stamps);
 	free(n.slot_of);
 	free(n.free_slots);
 	return n.nr_ops ? 0 : -ENOMEM;

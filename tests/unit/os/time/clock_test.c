@@ -50,9 +50,35 @@ static void test_agrees(void **state)
 	assert_int_equal(errno, 77);
 }
 
+static uint64_t played;
+
+static uint64_t play(void)
+{
+	return played;
+}
+
+static void test_played(void **state)
+{
+	uint64_t before = os_clock_us();
+
+	(void)state;
+	played = 61000123;
+	os_clock_play(play);
+	assert_int_equal(os_clock_us(), 61000123);
+	assert_int_equal(os_clock_ms(), 61000);
+	played += 877;
+	assert_int_equal(os_clock_ms(), 61001);
+	os_clock_play(NULL);
+	assert_in_range(os_clock_us(), before, before + 60000000);
+	assert_true(os_clock_ms() <= fine_ms());
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_agrees) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_agrees),
+		cmocka_unit_test(test_played),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,8 @@ static void trace_cmd_and_perf(void **state)
 		"            bash 15490 [003]   655.182140:     kmem:kmem_cache_alloc: ",
 		"bash 15490/15491 [003]   655.182140: kmem:kmem_cache_alloc: (f+0x18a) ",
 		"          :-1    -1 [003]   655.182140: kmem:kmem_cache_alloc: ",
+		"                -15490   [003] .....   655.182140: kmem_cache_alloc: ", /* no name */
+		"-15490 [003] 655.182140: kmem_cache_alloc: ",
 		"\tbash-15490\t[003]\t655.182140:\tkmem_cache_alloc:\t",
 	};
 
@@ -365,7 +367,7 @@ static void lines_that_are_wrong(void **state)
 	assert_bad("bash-1 [000000] 1.0: kfree: ptr=1", 1, "an event of the kernel's");
 	assert_bad("bash-1 [000] 1.: kfree: ptr=1", 1, "an event of the kernel's");
 	assert_bad("bash-1 [000] 1.0 kfree: ptr=1", 1, "an event of the kernel's");
-	assert_bad("-1 [000] 1.0: kfree: ptr=1", 1, "an event of the kernel's");
+	assert_bad(" 1 [000] 1.0: kfree: ptr=1", 2, "an event of the kernel's");
 	assert_bad(TRACEFS, 0, "an event after the time");
 	assert_bad("x-1 [0] 1.0: kfree: call_site=f ptr=", 37, "a pointer in hex");
 	assert_bad("x-1 [0] 1.0: kfree: call_site=f ptr=0x", 37, "a pointer in hex");

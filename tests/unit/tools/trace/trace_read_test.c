@@ -164,6 +164,19 @@ static void line_lengths_around_the_limit(void **state)
 	free(text);
 }
 
+/* Who gives up at the first mistake is told of it at once. */
+static void line_without_end(void **state)
+{
+	char error[256];
+	struct trace_reader *r = trace_read_open("/dev/zero", error, sizeof(error));
+
+	(void)state;
+	assert_non_null(r);
+	assert_line(r, TRACE_READ_LONG, NULL);
+	assert_int_equal(trace_read_number(r), 1);
+	trace_read_close(r);
+}
+
 static void compressed_lines(void **state)
 {
 	static const size_t steps[] = { 1000000000, 100001, 777 };
@@ -265,6 +278,7 @@ int main(void)
 		cmocka_unit_test(last_line_cut),
 		cmocka_unit_test(many_lines_and_position),
 		cmocka_unit_test(line_lengths_around_the_limit),
+		cmocka_unit_test(line_without_end),
 		cmocka_unit_test(compressed_lines),
 		cmocka_unit_test(skippable_frame_first),
 		cmocka_unit_test(compressed_and_cut),
