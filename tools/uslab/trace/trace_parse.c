@@ -3,7 +3,7 @@
  * uslab/trace/trace_parse.c - one line of text -> one kernel memory event
  *
  * Data:       three constant tables.
- * Flow:       called by trace_load.c, for kinds and names by trace_ops.c and replay/replay_report.c.
+ * Flow:       called by trace_load.c; for kinds and names by trace_ops.c and replay/replay_report.c.
  *             In: one line; out: struct trace_event, or what is wrong at which column.
  *
  * Three tables say everything: the events with the fields that they must have, the fields with
