@@ -15,12 +15,24 @@
 #include "engine/stats.h"
 #include "os/process/die.h"
 
+/*
+ * Does the free pointer lie behind what the program asked for, and inside of the object? There it
+ * is a part of the red zone while the object is in use.
+ */
+static bool next_is_red(const struct page *slab, void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+
+	return layout->debug & SLAB_RED_ZONE && !debug_freeptr_outside(layout) &&
+	       layout->offset + sizeof(void *) > debug_size_asked(slab, obj);
+}
+
 /* As Linux 6.1 reports an object that is freed: its free pointer is NULL. Returns the old one. */
 static void *detach_next(const struct page *slab, void *obj)
 {
 	void *next = debug_next_free(slab, obj);
 
-	if (report_shows_taken())
+	if (report_shows_taken() && !next_is_red(slab, obj))
 		debug_set_next_free(slab, obj, NULL);
 	return next;
 }

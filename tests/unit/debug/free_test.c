@@ -208,6 +208,34 @@ static void damaged_red_zone(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* Without P the free pointer lies inside, where the kmalloc red zone may be. */
+static void free_pointer_in_the_red_zone(__attribute__((unused)) void **state)
+{
+	static const slab_flags_t flags[] = { F | Z | U, F | Z, F | U, FZPU };
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct engine e;
+		unsigned char *obj;
+
+		make_kmalloc(&e, 64, flags[i]);
+		for (size_t size = 1; size <= 64; size++) {
+			obj = get_size(&e, size);
+			memset(obj, 0x77, size);
+			put(&e, obj);
+			assert_int_equal(errors(), 0);
+		}
+		if (flags[i] != (F | Z | U)) {
+			END_ENGINE(&e);
+			continue;
+		}
+		obj = get_size(&e, 20);
+		obj[34] = 0; /* in the free pointer */
+		put(&e, obj);
+		assert_true(said("kmalloc Redzone overwritten"));
+		assert_int_equal(errors(), 3);
+	}
+}
+
 /* Repaired, and no reason to lose the object. */
 static void damaged_padding(__attribute__((unused)) void **state)
 {
@@ -336,6 +364,7 @@ int main(void)
 		cmocka_unit_test(double_free),
 		cmocka_unit_test(no_object),
 		cmocka_unit_test(damaged_red_zone),
+		cmocka_unit_test(free_pointer_in_the_red_zone),
 		cmocka_unit_test(damaged_padding),
 		cmocka_unit_test(wrong_cache),
 		cmocka_unit_test(list_mended_by_a_free),

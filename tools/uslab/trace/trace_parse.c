@@ -3,7 +3,8 @@
  * uslab/trace/trace_parse.c - one line of text -> one kernel memory event
  *
  * Data:       three constant tables.
- * Flow:       called by trace_load.c; for kinds and names by trace_ops.c and replay/replay_report.c.
+ * Flow:       called by trace_load.c, and for kinds and names by trace_ops.c and
+ *             replay/replay_report.c.
  *             In: one line; out: struct trace_event, or what is wrong at which column.
  *
  * Three tables say everything: the events with the fields that they must have, the fields with
@@ -429,10 +430,8 @@ static bool take_digits(struct trace_text *t)
 	return t->length < length;
 }
 
-/*
- * "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": the length of TASK, 0 before a hyphen if it has
- * no name, as any program may. false: it is none of them.
- */
+/* "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": the length of TASK, which may be empty before
+ * a hyphen. false: none of them. */
 static bool task_length(struct trace_text t, size_t *length)
 {
 	struct trace_text before = trim_end(t);
