@@ -230,9 +230,9 @@ void child_enter_container(void)
 	needs_filters();
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
 		child_cannot("no_new_privs is set");
-	in_container = true;
-	if (geteuid() != 0)
+	if (geteuid() != 0 || prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) != 1)
 		child_cannot("only root adds filters without no_new_privs");
+	in_container = true;
 	filter_call(SYS_acct, 0, SECCOMP_RET_ERRNO | EPERM);
 	if (prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) != 0)
 		give_up("the bounding set");
