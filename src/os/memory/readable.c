@@ -21,14 +21,9 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/instrument/valgrind.h"
 #include "os/memory/readable.h"
 #include "os/sys.h"
-
-#if __has_include(<valgrind/valgrind.h>) && !defined(USLAB_NO_TOOL_HEADERS)
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
 
 #define PAGE 4096ul	/* or a part of the system's */
 #define NOWHERE (-PAGE) /* no process has the last page of the address space */
