@@ -5,7 +5,8 @@
 ctest: timeout=900
 
 Nothing is measured here. The published figures are written down once more, independently; ours are
-compared with the JSON that the run keeps; every quotient on the page is computed again.
+compared with the JSON that the run keeps; every quotient on the page is computed again. What the
+page says of figures is tried with figures that are made up.
 """
 import json
 import os
@@ -23,7 +24,8 @@ SCRIPT = os.path.join(SOURCE, "scripts", "results")
 DATA = os.path.join(SOURCE, "tests", "data")
 TRACES = ["--trace", f"hackbench={DATA}/hackbench.txt.zst", "--trace", f"gcc={DATA}/gcc.txt.zst"]
 sys.path.insert(0, os.path.dirname(SCRIPT))
-from results_text import amounts, digits_of, quotient, times, wrap  # noqa: E402
+import results_tables  # noqa: E402
+from results_text import Section, amounts, digits_of, quotient, times, wrap  # noqa: E402
 
 VERDICTS = ["holds", "weaker", "stronger", "differs", "not measured"]
 CONTESTANTS = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array",
@@ -262,6 +264,17 @@ class Page(unittest.TestCase):
         self.assertGreater(scaling["engines"]["slub"]["cpu_slab_bytes"][-1], 0)
         self.assertEqual(set(scaling["engines"]["slub"]["queue_bytes"]), {0})
 
+    def test_rules(self):
+        """What is not judged by the common rule says how."""
+        for section, text in ((3, "Compared are the means of the runs"),
+                              (5, "it holds if the queues hold more than before"),
+                              (9, "The columns of 2 and of 4 CPUs are judged"),
+                              (9, "holds if at least one is not")):
+            self.assertIn(text, self.sections[section])
+        self.assertIn("Tables 5 and 9 have rules of their own", self.summary)
+        self.assertEqual(self.rows(10)[0][-2:],
+                         ["highest kB in queues", "highest kB free in CPU slabs"])
+
     def test_exact(self):
         """What depends on no machine: geometry and order of reuse are the published ones."""
         for cells in self.rows(9):
@@ -303,6 +316,129 @@ class Verdicts(unittest.TestCase):
         for a, b in (("-", "2"), ("2", "-"), ("2", "0.0")):
             self.assertEqual(quotient(a, b), ("-", None))
         self.assertEqual(digits_of(0.1), 2)
+
+
+class MadeUp:
+    """A benchmark that found what the test says: {contestant: {metric: figure or samples}}."""
+
+    def __init__(self, figures, threads=2):
+        self.figures = figures
+        self.settings = {"threads": threads, "groups": 1, "fds": 1, "loops": 1, "size": 1}
+        self.by_name = {name: {"metrics": {metric: {"median": value}
+                                           for metric, value in metrics.items()}}
+                        for name, metrics in figures.items()}
+
+    def metric(self, name, metric, key="median"):
+        value = self.figures.get(name, {}).get(metric)
+        if isinstance(value, list):
+            return {"samples": value, "median": sorted(value)[len(value) // 2]}.get(key)
+        return value
+
+
+def remote_of(threads=2, **figures):
+    """Table 4 of engines with these cycles of free-one and free-all."""
+    return results_tables.remote({"remote": MadeUp(
+        {name: {"free-one": one, "free-all": all_, "free-one-object": one}
+         for name, (one, all_) in figures.items()}, threads)}).text(4)
+
+
+def fastpath_of(slab, slub, slob, threads=2):
+    """Table 2: pair and free of SLAB, all of SLUB, concurrent frees of SLOB."""
+    names = {"slab": {"alloc": slab[0], "free": slab[1], "pair": slab[0]},
+             "slub": {"alloc": slub, "free": slub, "pair": slub, "alloc.24": slub},
+             "slob": {"alloc": 4 * slub, "free": 3 * slub, "pair": 3 * slub, "alloc.24": 900.0}}
+    concurrent = {"slab": {"alloc": 2.0, "free": 2.0}, "slub": {"alloc": 1.0, "free": 1.0},
+                  "slob": dict(zip(("alloc", "free"), slob))}
+    return results_tables.fastpath({"fastpath": MadeUp(names),
+                                    "concurrent": MadeUp(concurrent, threads)}).text(2)
+
+
+class Sentences(unittest.TestCase):
+    """Each follows from the figures that it stands beside."""
+
+    def test_remote(self):
+        faster, less = "makes SLAB the faster one", "SLAB loses less to SLUB here"
+        text = remote_of(slab=(36.8, 61.9), slub=(30.5, 51.5), slob=(58.9, 727.0))
+        self.assertRegex(text, r"SLAB / SLUB, Alloc all, free on one .* differs \|")
+        self.assertNotIn(faster, text)  # it is the slower one
+        self.assertIn(f"Alloc one, free all: {less}: it disables no interrupts, and 2 CPUs", text)
+        self.assertIn("Alloc all, free on one: SLOB's one lock is asked for by 2 CPUs, not 8", text)
+        self.assertNotIn("Alloc one, free all: SLOB's", text)  # stronger: no lock explains that
+        text = remote_of(slab=(20.0, 61.9), slub=(30.5, 40.0), slob=(58.9, 100.0))
+        self.assertIn(f"{faster} (Alloc all, free on one);", text)
+        self.assertNotIn(less, text)
+        text = remote_of(8, slab=(30.5, 61.9), slub=(30.5, 51.5), slob=(58.9, 70.0))
+        self.assertIn(f"{less}: it disables no interrupts.", text)
+        self.assertNotIn("not 8", text)
+
+    def test_no_cycles_of_two_machines(self):
+        """They cannot be compared, as the page says: none is divided by one of the slides."""
+        text = remote_of(**{"slab": (36.8, 61.9), "slub": (30.5, 51.5), "slob": (58.9, 727.0),
+                            "slub+array": (7.6, 28.2)})
+        for a, b, _ in QUOTIENT.findall(text):
+            self.assertEqual(float(a) in (650, 595, 2650, 761, 498, 2013),
+                             float(b) in (650, 595, 2650, 761, 498, 2013), (a, b))
+        self.assertNotIn("reached", text)
+
+    def test_fastpath(self):
+        text = fastpath_of((55.0, 90.0), 50.0, (10.0, 10.0))
+        self.assertIn("SLAB's pair is nearer to SLUB's here", text)
+        self.assertIn("came to the same; here SLAB takes more cycles", text)
+        self.assertIn("further from SLUB there (Alloc concurrent, Free concurrent)", text)
+        self.assertIn("flush their arrays", text)
+        self.assertNotIn("power of two", text)  # 24 is none
+        text = fastpath_of((40.0, 30.0), 50.0, (30.0, 10.0))
+        self.assertIn("SLAB's pair is not above SLUB's here", text)
+        self.assertIn("came to the same; here SLAB takes fewer cycles", text)
+        self.assertIn("further from SLUB there (Free concurrent)", text)
+        text = fastpath_of((40.0, 30.0), 50.0, (10.0, 10.0), 8)
+        for absent in ("further from SLUB", "flush their arrays"):
+            self.assertNotIn(absent, text)
+
+    def test_hackbench(self):
+        """Means, as published; the medians here would differ."""
+        text = results_tables.hackbench({"hackbench": MadeUp({
+            "slab": {"seconds": [1.0, 1.0, 1.0, 2.0, 2.0]},
+            "slub": {"seconds": [1.0, 1.5, 1.5, 1.5, 1.5]},
+            "slob": {"seconds": [2.8, 2.8, 2.8, 2.8, 2.8]}})}).text(3)
+        self.assertIn("| SLAB / SLUB, mean | 4.894 / 4.828 = 1.01 | 1.4000 / 1.4000 = 1.00 | holds |",
+                      text)
+        self.assertIn("2.8000 / 1.4000 = 2.00", text)
+        self.assertIn("means of the runs, as on the slide", text)
+        self.assertNotIn("differences between allocators show more", text)
+        text = results_tables.hackbench({"hackbench": MadeUp({})}).text(3)
+        self.assertIn("| not measured |", text)
+        self.assertNotIn("differences between allocators show more", text)
+
+    def queues_of(self, slab):
+        some = {"queue_bytes": slab, "queue_bytes_one_node": slab, "slab_bytes": [1 << 20] * 3,
+                "cpu_slab_bytes": [1 << 19] * 3}
+        series = {"cpus": [1, 2, 4], "nodes": [1, 1, 2], "operations": 100,
+                  "engines": {name: some for name in ("slab", "slub", "slub+array")}}
+        return results_tables.queues({"scaling": {"traces": [
+            {"path": "t", "scaling": {**series, "constant": series}}]}}).text(5)
+
+    def test_queues(self):
+        text = self.queues_of([100 << 10, 200 << 10, 390 << 10])
+        self.assertIn("about in proportion to CPUs", text)
+        self.assertLess(text.index("growth is judged by itself"), text.index("With CPUs:"))
+        for slab in ([100 << 10] * 3, [100 << 10, 400 << 10, 900 << 10]):
+            self.assertNotIn("in proportion", self.queues_of(slab))
+        text = self.queues_of([100 << 10, 150 << 10, 300 << 10])
+        self.assertLess(text.index("SLUB has no queues"), text.index("at constant work"))
+
+    def test_tiny(self):
+        """The excuse is for a system on which the lists cost less."""
+        for slobseg, excused in ((7900, True), (12000, False)):
+            memory = MadeUp({"slob": {"small.slab": 8000, "small.requested": 6680},
+                             "slobseg": {"small.slab": slobseg}})
+            text = results_tables.mail_3({"memory": memory}).text(8)
+            self.assertEqual("Not the same thing" in text, excused)
+
+    def test_not_measured(self):
+        s = Section("", "", "")
+        results_tables.slob_less(s, "100", "-")
+        self.assertEqual(s.verdicts, [("SLUB - SLOB", "not measured")])
 
 
 class Wrap(unittest.TestCase):
