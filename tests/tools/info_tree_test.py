@@ -182,6 +182,8 @@ class Slides(Case):
         by_name = self.info("-ai").splitlines()
         self.assertIn("sda2            -> :at-0000104", by_name)
         self.assertEqual(len(by_name), 189 - 10)
+        self.assertEqual(self.info("-aN5").splitlines(), lines[:1 + 5])
+        self.assertEqual(self.info("-aiN5").splitlines(), by_name[:5])
         self.assertEqual(self.info("-a1", "^SDA2"), "\n:at-0000104  <- sda2\n")
         self.assertEqual(self.info("-a1", "^dentry$"), "")
 
@@ -266,7 +268,8 @@ class Lists(Case):
 
     def test_activity(self):
         self.assertEqual(self.info("-D", "-A", "-N1"), ACTIVITY)
-        self.assertEqual(self.info("--display-active", "--activity", "--lines=1"), ACTIVITY)
+        for name in ("--display-active", "--display-activity", "--display"):
+            self.assertEqual(self.info(name, "--activity", "--lines=1"), ACTIVITY)
 
     def test_report(self):
         text = self.info("-r", "^dentry$")

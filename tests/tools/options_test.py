@@ -82,11 +82,14 @@ def rows_of_help(command):
 
 
 def rows_of_page(command):
-    """{long option: letter} of the page's headings."""
+    """{long option: letter} of the page's headings; a letter is that of all long ones behind it."""
     text = read(f"docs/man/uslab-{command}.1.scd").split("\n# OPTIONS")[1].split("\n# ")[0]
-    headings = "; ".join(re.findall(r"^\*-.*$", text, re.M))
-    return {name: letter or None
-            for letter, name in re.findall(r"(?:\*-(\w)\*(?:\[_OPTIONS_\])?, )?\*--([\w-]+)\*", headings)}
+    found = {}
+    for heading in re.findall(r"^\*-.*$", text, re.M):
+        last = None
+        for letter, name in re.findall(r"(?:\*-(\w)\*(?:\[_OPTIONS_\])?, )?\*--([\w-]+)\*", heading):
+            last = found[name] = letter or last
+    return found
 
 
 class Commands(unittest.TestCase):

@@ -32,8 +32,7 @@ static int list_aliases(const struct info *info, const struct snapshot *s)
 
 	if (!aliases)
 		return util_fail(INFO_COMMAND, "out of memory");
-	info_print_aliases(aliases, info_aliases(s, &info->options, aliases),
-			   info->options.inverted);
+	info_print_aliases(aliases, info_aliases(s, &info->options, aliases), &info->options);
 	free(aliases);
 	return EXIT_OK;
 }

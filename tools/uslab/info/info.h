@@ -170,7 +170,8 @@ unsigned int info_count_aliases(const struct snapshot *s, const struct snapshot_
 void info_print_list(const struct info_row *rows, unsigned int count,
 		     const struct info_options *options);
 /* "target <- name name"; inverted: a line for each name. */
-void info_print_aliases(const struct info_alias *aliases, unsigned int count, bool inverted);
+void info_print_aliases(const struct info_alias *aliases, unsigned int count,
+			const struct info_options *options);
 /* The keys of the JSON and what they mean. */
 void info_print_fields(void);
 

@@ -64,6 +64,7 @@ const struct option_row info_option_rows[] = {
 	{ 'o', "ops", NULL, "operations" },
 	{ 'l', "slabs", NULL, "the table (the default)" },
 	{ 'D', "display-active", NULL, "the table, with numbers of allocations and frees" },
+	{ 'D', "display-activity", NULL, "the same, as the kernel's tool calls it, too" },
 	{ 'r', "report", NULL, "all about each cache" },
 
 	{ .help = "Changes:" },

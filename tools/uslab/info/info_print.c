@@ -36,20 +36,26 @@ void info_print_list(const struct info_row *rows, unsigned int count,
 		print_table(rows, count, options);
 }
 
-void info_print_aliases(const struct info_alias *aliases, unsigned int count, bool inverted)
+void info_print_aliases(const struct info_alias *aliases, unsigned int count,
+			const struct info_options *options)
 {
 	const char *target = "";
+	unsigned long lines = 0;
 
 	for (unsigned int i = 0; i < count; i++) {
-		if (inverted)
+		bool same = !options->inverted && !strcmp(target, aliases[i].target);
+
+		if (!same && ++lines > options->lines)
+			break;
+		if (options->inverted)
 			printf("%-15s -> %s\n", aliases[i].name, aliases[i].target);
-		else if (!strcmp(target, aliases[i].target))
+		else if (same)
 			printf(" %s", aliases[i].name);
 		else
 			printf("\n%-12s <- %s", aliases[i].target, aliases[i].name);
 		target = aliases[i].target;
 	}
-	if (count && !inverted)
+	if (count && !options->inverted)
 		putchar('\n');
 }
 
