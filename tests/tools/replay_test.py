@@ -102,10 +102,10 @@ class Expected:
     LINE = re.compile(r".*\[\d+\] +(?:[^ ]+ +)?[\d.]+: +(?:kmem:)?(\w+): (.*)")
 
     def __init__(self, text, limit=None):
-        self.trace = dict.fromkeys(KINDS, 0)
-        self.objects = dict.fromkeys(("matched_frees", "implied_frees", "unmatched_frees",
-                                      "null_frees", "failed", "zero_size", "too_large",
-                                      "allocations", "peak"), 0)
+        self.trace = dict.fromkeys((*KINDS, "matched_frees", "implied_frees", "unmatched_frees",
+                                    "null_frees", "failed", "zero_size", "too_large",
+                                    "allocations"), 0)
+        self.objects = {"peak": 0}
         self.live, self.caches, self.requested, self.peak = {}, set(), 0, 0
         events = 0
         for line in text.decode().splitlines():
@@ -124,8 +124,8 @@ class Expected:
     def end_of(self, pointer, implied):
         if pointer in self.live:
             self.requested -= self.live.pop(pointer)
-            self.objects["matched_frees"] += 1
-            self.objects["implied_frees"] += implied
+            self.trace["matched_frees"] += 1
+            self.trace["implied_frees"] += implied
             return True
         return False
 
@@ -134,23 +134,23 @@ class Expected:
         pointer = 0 if text in ("(null)", "(nil)") else int(text, 16)
         if kind in ("kfree", "kmem_cache_free"):
             if pointer in (0, 16):
-                self.objects["null_frees"] += 1
+                self.trace["null_frees"] += 1
             elif not self.end_of(pointer, 0):
-                self.objects["unmatched_frees"] += 1
+                self.trace["unmatched_frees"] += 1
             return
         size = number(fields["bytes_req"])
         if pointer == 0:
-            self.objects["failed"] += 1
+            self.trace["failed"] += 1
             return
         self.end_of(pointer, 1)
         if size == 0 or size > 4 << 20:
-            self.objects["zero_size" if size == 0 else "too_large"] += 1
+            self.trace["zero_size" if size == 0 else "too_large"] += 1
             return
         self.caches.add(cache_of(kind, size, fields))
         self.live[pointer] = size
         self.requested += size
         self.peak = max(self.peak, self.requested)
-        self.objects["allocations"] += 1
+        self.trace["allocations"] += 1
         self.objects["peak"] = max(self.objects["peak"], len(self.live))
 
 
@@ -165,8 +165,8 @@ class Replay(InOwnFolder):
         self.assertEqual(got["bytes"]["requested_peak"], expected.peak)
         self.assertEqual(got["bytes"]["requested_end"], expected.requested)
         self.assertEqual(got["objects"]["out_of_memory"], 0)
-        self.assertEqual(got["time"]["alloc"]["operations"], expected.objects["allocations"])
-        self.assertEqual(got["time"]["free"]["operations"], expected.objects["matched_frees"])
+        self.assertEqual(got["time"]["alloc"]["operations"], expected.trace["allocations"])
+        self.assertEqual(got["time"]["free"]["operations"], expected.trace["matched_frees"])
 
     def fails(self, message, *arguments, status=1, **keywords):
         done = run(*arguments, **keywords)
@@ -178,8 +178,8 @@ class Replay(InOwnFolder):
     def test_pieces_of_real_traces_under_every_front(self):
         for name in ("hackbench.txt.zst", "gcc.txt.zst"):
             expected = Expected(text_of(data(name)))
-            self.assertGreater(expected.objects["implied_frees"]
-                               + expected.objects["unmatched_frees"], 0)
+            self.assertGreater(expected.trace["implied_frees"]
+                               + expected.trace["unmatched_frees"], 0)
             for front in FRONTS:
                 with self.subTest(name=name, front=front):
                     got = replay(data(name), "--engine", "slub", "--front", front)
@@ -233,11 +233,32 @@ class Replay(InOwnFolder):
             self.assertEqual(got["objects"]["live"], copies * once["objects"]["live"])
             self.assertEqual(got["objects"]["live_library"], got["objects"]["live"])
             self.assertEqual(got["objects"]["live_freed"], 0)
+            self.assertEqual(got["objects"]["peak"], copies * once["objects"]["peak"])
+            for key in ("requested_peak", "requested_end"):
+                self.assertEqual(got["bytes"][key], copies * once["bytes"][key])
+            self.assertEqual(got["trace"], once["trace"])
+            self.assertEqual(copies * (got["trace"]["allocations"] - got["trace"]["matched_frees"]),
+                             got["objects"]["live"])
             for verb in ("alloc", "free"):
                 self.assertEqual(got["time"][verb]["operations"],
                                  copies * once["time"][verb]["operations"])
             self.assertGreater(got["bytes"]["slabs_peak"], copies * 3 // 4
                                * once["bytes"]["slabs_peak"])
+
+    def test_spread_of_high_cpus(self):
+        """Only CPUs that have events count, and copies of others fill the machine like theirs."""
+        text = events(300, 64, 64, "a")
+        high = text.replace(b"[000]", b"[040]")
+        for content, cpus, copies in ((text, 1, 4), (high, 1, 4),
+                                      (text + events(300, 64, 64, "a", first=400)
+                                       .replace(b"[000]", b"[004]"), 2, 2)):
+            got = replay("-", "--cpus", "4", "--spread", "-e", "slub", "-f", "cpuslab", "--stats",
+                         stdin=content)
+            self.assertEqual((got["trace"]["cpus"], got["replay"]["copies"]), (cpus, copies))
+            # the CPU slab of each of the four is another one: of 1200 objects as many miss
+            stats = next(cache for cache in got["statistics"] if cache["name"] == "a")
+            self.assertEqual(stats["alloc_slab"], 4 * -(-300 // 64))
+            self.assertEqual(got["objects"]["live"], 1200)
 
     def test_demo_trace(self):
         self.agrees(replay(DEMO), Expected(text_of(DEMO)))
@@ -647,7 +668,7 @@ class Replay(InOwnFolder):
                  for i, name in enumerate(names)]
         got = replay("-", "--stats", "--front", "cpuslab", "--nomerge", stdin=b"".join(lines))
         self.assertEqual(got["trace"]["kmem_cache_alloc"], len(names))
-        self.assertEqual(got["trace"]["cpus"], 2)
+        self.assertEqual(got["trace"]["cpus"], 1)
         self.assertEqual(sorted(c["name"] for c in got["statistics"]),
                          ["??<&\"?", "n" * 63])
 

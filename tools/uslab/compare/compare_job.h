@@ -84,6 +84,7 @@ struct job {
 	char front[16];
 	enum replay_touch touch;
 	unsigned int copies;
+	bool spread;	    /* they load all CPUs */
 	bool split;	    /* JOB_MEMORY: the copies share one trace, see replay_stage.h */
 	int cpu;	    /* to run on */
 	uint64_t resident;  /* JOB_TIME: bytes on each node that are made resident first */

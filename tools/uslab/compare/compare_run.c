@@ -116,6 +116,7 @@ static void set_job(struct run *r, int cpu)
 {
 	r->job->touch = r->c->options.touch;
 	r->job->copies = r->t->copies;
+	r->job->spread = r->c->options.spread;
 	r->job->cpu = cpu;
 	compare_set_points(r->job, &r->t->shared);
 }

@@ -56,6 +56,7 @@ static bool run_job(struct run *r, const struct shared_trace *shared, enum job_t
 	r->job->task = task;
 	r->job->counter = JOB_UNCOUNTED;
 	r->job->copies = stage_copies(&r->t->load.ops, r->t->scaling.cpus[r->at]);
+	r->job->spread = true;
 	r->job->split = shared == &r->t->whole;
 	compare_set_points(r->job, shared);
 	if (job_run(r->job, r->job_fd, shared->fd, &place, error, sizeof(error)))

@@ -107,6 +107,7 @@ int compare_worker(int argc, char **argv)
 				.engine = job->engine,
 				.front = job->front,
 				.copies = job->copies,
+				.spread = job->spread,
 				.split = job->split,
 				.touch = job->touch };
 	/* A parent that steps us sees the signal all the same; without one it is ignored. */

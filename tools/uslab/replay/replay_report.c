@@ -5,6 +5,8 @@
  * Flow:       called by cmd_replay.c; calls replay_stage.c and trace/trace_parse.c for names,
  *             json_values.c and json-c. In: struct replay; out: text or JSON on stdout.
  *
+ * Section "trace" counts what the trace says; all others are of all copies that were performed.
+ *
  * One walk (put_all) visits every number once, with its JSON key and its text; a sink writes it in
  * one form or the other. So neither form can have a number that the other lacks.
  */
@@ -97,6 +99,20 @@ static void put_known(struct sink *sink, const char *key, bool known, double val
 
 /* ---- sections ---- */
 
+/* What the trace says of its objects, of which each copy has as many. */
+static void put_trace_objects(struct sink *sink, const struct trace_counts *c)
+{
+	put_count(sink, "allocations", "allocations", c->allocations);
+	put_count(sink, "matched_frees", "matched frees", c->matched_frees);
+	put_count(sink, "implied_frees", "  implied by a second allocation", c->implied_frees);
+	put_count(sink, "unmatched_frees", "frees of pointers never seen", c->unmatched_frees);
+	put_count(sink, "null_frees", "frees of NULL", c->null_frees);
+	put_count(sink, "other_cache_frees", "frees that name another cache", c->other_cache_frees);
+	put_count(sink, "failed", "allocations that failed in the kernel", c->failed);
+	put_count(sink, "zero_size", "allocations of 0 bytes", c->zero_size);
+	put_count(sink, "too_large", "allocations of more than 4 MiB", c->too_large);
+}
+
 static void put_trace(struct sink *sink, const struct trace_load *load)
 {
 	put_section(sink, "trace", "Trace");
@@ -114,7 +130,8 @@ static void put_trace(struct sink *sink, const struct trace_load *load)
 	put_count(sink, "gaps", "places where the tracer lost events", load->gaps);
 	put_count(sink, "lost", "events that it lost", load->lost);
 	put_count(sink, "bad_lines", "lines left out", load->bad);
-	put_count(sink, "cpus", "CPUs", load->ops.counts.cpus);
+	put_count(sink, "cpus", "CPUs that have events", load->ops.counts.cpus);
+	put_trace_objects(sink, &load->ops.counts);
 }
 
 /* What the library really used: its first cache says so, the kmalloc caches being always there. */
@@ -154,40 +171,33 @@ static void put_replay(struct sink *sink, const struct replay_report *report)
 
 static void put_objects(struct sink *sink, const struct replay_report *report)
 {
-	const struct trace_counts *c = &report->load->ops.counts;
-	const struct replay_result *r = &report->replay->result;
+	const struct replay *replay = report->replay;
+	const struct replay_result *r = &replay->result;
 
 	put_section(sink, "objects", "Objects");
-	put_count(sink, "allocations", "allocations", c->allocations);
-	put_count(sink, "matched_frees", "matched frees", c->matched_frees);
-	put_count(sink, "implied_frees", "  implied by a second allocation", c->implied_frees);
 	put_count(sink, "live", "live at the end", r->live);
 	put_count(sink, "live_library", "live at the end, by the library", r->live_library);
-	put_count(sink, "peak", "most alive at once", c->peak_objects);
-	put_count(sink, "unmatched_frees", "frees of pointers never seen", c->unmatched_frees);
-	put_count(sink, "null_frees", "frees of NULL", c->null_frees);
-	put_count(sink, "other_cache_frees", "frees that name another cache", c->other_cache_frees);
-	put_count(sink, "failed", "allocations that failed in the kernel", c->failed);
-	put_count(sink, "zero_size", "allocations of 0 bytes", c->zero_size);
-	put_count(sink, "too_large", "allocations of more than 4 MiB", c->too_large);
+	put_count(sink, "peak", "most alive at once",
+		  replay->trace->counts.peak_objects * replay->copies);
 	put_count(sink, "out_of_memory", "allocations that failed here", r->out_of_memory);
-	if (report->replay->options.free_at_end)
+	if (replay->options.free_at_end)
 		put_count(sink, "live_freed", "live after freeing all", r->live_freed);
 }
 
 static void put_memory(struct sink *sink, const struct replay_report *report)
 {
-	const struct trace_counts *c = &report->load->ops.counts;
-	const struct replay_result *r = &report->replay->result;
+	const struct replay *replay = report->replay;
+	const struct trace_counts *c = &replay->trace->counts;
+	const struct replay_result *r = &replay->result;
 
 	put_section(sink, "bytes", "Bytes");
-	put_bytes(sink, "requested_peak", "requested, peak", c->peak_bytes);
-	put_bytes(sink, "requested_end", "requested, at the end", c->live_bytes);
+	put_bytes(sink, "requested_peak", "requested, peak", c->peak_bytes * replay->copies);
+	put_bytes(sink, "requested_end", "requested, at the end", c->live_bytes * replay->copies);
 	put_bytes(sink, "slabs_peak", "in slabs, peak", r->slab_peak);
 	put_bytes(sink, "slabs_end", "in slabs, at the end", r->slab_end);
 	put_bytes(sink, "large_peak", "in large kmallocs, peak", r->large_peak);
 	put_bytes(sink, "large_end", "in large kmallocs, at the end", r->large_end);
-	if (report->replay->options.free_at_end)
+	if (replay->options.free_at_end)
 		put_bytes(sink, "slabs_freed", "in slabs, after freeing all", r->slab_freed);
 }
 

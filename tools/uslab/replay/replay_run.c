@@ -311,6 +311,7 @@ int replay_run(struct replay *replay)
 	act_topology(&replay->topology);
 	replay->copies = options->spread ? stage_copies(trace, replay->topology.cpus) : 1;
 	r.stage.copies = replay->copies;
+	r.stage.spread = options->spread;
 	replay->snapshot = map_snapshot();
 	r.hist = calloc(REPLAY_NR_VERBS, sizeof(struct hist));
 	if (stage_init(&r.stage) || !results || !scratch || !replay->snapshot || !r.hist) {

@@ -5,9 +5,9 @@
  * Invariants: objects[] has exactly the objects that are alive after the operations so far.
  * Locks:      none: one thread, which may act for several CPUs.
  * Flow:       called by replay_run.c, replay_report.c, cmd_replay.c and compare/; calls
- *             inspect/act.c, inspect/classes.c, trace/trace_stride.c, trace/trace_thin.c and the
- *             public API. In: struct trace_ops; out: calls of kmalloc() and kmem_cache_alloc() with
- *             their times.
+ *             inspect/act.c, inspect/classes.c, trace/trace_ops.c, trace/trace_stride.c,
+ *             trace/trace_thin.c and the public API. In: struct trace_ops; out: calls of kmalloc()
+ *             and kmem_cache_alloc() with their times.
  *
  * Which class an object has is known from the operation that made it and stored nowhere else.
  * stage_walk() therefore goes through the operations backwards: the first allocation in a slot that
@@ -63,7 +63,11 @@ int stage_init(struct stage *s)
 	s->caches = calloc(s->trace->nr_caches + 1u, sizeof(struct kmem_cache *));
 	s->objects = calloc((size_t)s->copies * s->trace->nr_slots + 1u, sizeof(void *));
 	s->parts = calloc(s->trace->nr_slots + 1u, sizeof(*s->parts));
-	return s->caches && s->objects && s->parts ? 0 : -ENOMEM;
+	s->ranks = calloc(TRACE_MAX_CPUS, sizeof(*s->ranks));
+	if (!s->caches || !s->objects || !s->parts || !s->ranks)
+		return -ENOMEM;
+	trace_ops_rank_cpus(s->trace, s->ranks);
+	return 0;
 }
 
 void stage_exit(struct stage *s)
@@ -71,9 +75,11 @@ void stage_exit(struct stage *s)
 	free(s->caches);
 	free(s->objects);
 	free(s->parts);
+	free(s->ranks);
 	s->caches = NULL;
 	s->objects = NULL;
 	s->parts = NULL;
+	s->ranks = NULL;
 }
 
 /* ---- caches ---- */

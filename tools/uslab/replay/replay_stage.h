@@ -5,8 +5,9 @@
  * Every operation of the trace is performed once for each copy, with slots of its own: operation i
  * of copy 0, operation i of copy 1, ... Or the trace is split: each of its objects is one copy's,
  * all operations together are those of the trace. On a made-up topology the thread acts for the CPU
- * that the trace says, plus the trace's number of CPUs for each copy, modulo the topology's CPUs;
- * else everything happens on the CPU that runs the thread.
+ * that the trace says, modulo the topology's CPUs; or, where the trace is spread, for the place of
+ * that CPU among those that have events, plus their number for each copy. Else everything happens
+ * on the CPU that runs the thread.
  */
 #ifndef TOOLS_REPLAY_STAGE_H
 #define TOOLS_REPLAY_STAGE_H
@@ -35,12 +36,14 @@ struct stage {
 	const char *engine; /* NULL: the library's default */
 	const char *front;
 	unsigned int copies; /* from 1 */
+	bool spread;	     /* the copies load all CPUs; false: there is one copy */
 	bool split;	     /* among the copies */
 	enum replay_touch touch;
 
 	/* private */
 	struct act_topology topology;
 	struct classes classes;	    /* of kmalloc() */
+	uint16_t *ranks;	    /* spread: trace_ops_rank_cpus() */
 	unsigned int acting;	    /* for that CPU; topology.cpus: for none so far */
 	struct kmem_cache **caches; /* by trace_class.cache; NULL: kmalloc() has a heap */
 	void **objects;		    /* by copy, slot; NULL: not alive */
@@ -105,15 +108,17 @@ static inline struct kmem_cache *stage_cache(const struct stage *s, const struct
 /* To be called before the operation. */
 static inline void stage_act(struct stage *s, const struct trace_op *op, unsigned int copy)
 {
-	unsigned int cpu;
+	uint64_t cpu = op->cpu;
 
 	if (!s->topology.made_up)
 		return;
-	cpu = (unsigned int)((op->cpu + copy * s->trace->counts.cpus) % s->topology.cpus);
+	if (s->spread)
+		cpu = s->ranks[cpu] + copy * s->trace->counts.cpus;
+	cpu %= s->topology.cpus;
 	if (cpu == s->acting)
 		return;
-	s->acting = cpu;
-	act_as_cpu(cpu);
+	s->acting = (unsigned int)cpu;
+	act_as_cpu(s->acting);
 }
 
 /*

@@ -528,13 +528,37 @@ static int on_alloc(struct trace_ops *t, const struct trace_event *event)
 	return add_alloc(t, event);
 }
 
+/* ---- CPUs ---- */
+
+static bool has_cpu(const struct trace_ops *t, unsigned int cpu)
+{
+	return t->cpus_seen[cpu / 64] >> cpu % 64 & 1;
+}
+
+static void note_cpu(struct trace_ops *t, unsigned int cpu)
+{
+	t->counts.cpus += !has_cpu(t, cpu);
+	t->cpus_seen[cpu / 64] |= 1ull << cpu % 64;
+}
+
+void trace_ops_rank_cpus(const struct trace_ops *t, uint16_t rank[TRACE_MAX_CPUS])
+{
+	uint16_t next = 0;
+
+	for (unsigned int cpu = 0; cpu < TRACE_MAX_CPUS; cpu++) {
+		rank[cpu] = next;
+		next = (uint16_t)(next + has_cpu(t, cpu));
+	}
+}
+
+/* ---- all events ---- */
+
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event)
 {
 	t->counts.events[event->kind]++;
 	if (event->cpu >= TRACE_MAX_CPUS)
 		return -E2BIG;
-	if (event->cpu >= t->counts.cpus)
-		t->counts.cpus = event->cpu + 1;
+	note_cpu(t, event->cpu);
 	return trace_kind_is_alloc(event->kind) ? on_alloc(t, event) : on_free(t, event);
 }
 

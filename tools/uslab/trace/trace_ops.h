@@ -88,7 +88,7 @@ struct trace_counts {
 	uint64_t peak_objects;
 	uint64_t peak_bytes;
 	uint64_t peak_op; /* index of the first operation after which so many bytes are alive */
-	uint64_t cpus;	  /* highest CPU number + 1 */
+	uint64_t cpus;	  /* that have events */
 };
 
 struct trace_ops {
@@ -101,7 +101,8 @@ struct trace_ops {
 	uint32_t nr_caches;
 	uint32_t nr_slots;
 	struct trace_counts counts;
-	struct trace_index *index; /* private; gone after trace_ops_finish() */
+	uint64_t cpus_seen[TRACE_MAX_CPUS / 64]; /* a bit for each CPU that has events */
+	struct trace_index *index;		 /* private; gone after trace_ops_finish() */
 };
 
 /* 0 or -ENOMEM. */
@@ -115,6 +116,12 @@ int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
 
 /* Caches of which trace_stride_of() does not know what made their strides. */
 uint32_t trace_ops_unknown_strides(const struct trace_ops *t);
+
+/*
+ * The place of each CPU among those that have events, from 0, in the order of their numbers; of
+ * others it means nothing.
+ */
+void trace_ops_rank_cpus(const struct trace_ops *t, uint16_t rank[TRACE_MAX_CPUS]);
 
 /* Nanoseconds from the first operation to op; 0: there is no such operation. */
 uint64_t trace_ops_time(const struct trace_ops *t, size_t op);

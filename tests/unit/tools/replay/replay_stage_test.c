@@ -30,7 +30,11 @@ static void add(enum trace_kind kind, uint64_t ptr, uint64_t size, unsigned int 
 	assert_int_equal(trace_ops_add(&trace, &event), 0);
 }
 
-/* Two CPUs; slots are used again by objects of other sizes; object 9 is freed by kfree(). */
+/* The two CPUs that have events; they are not the first ones. */
+#define CPU_LOW 3u
+#define CPU_HIGH 40u
+
+/* Slots are used again by objects of other sizes; object 9 is freed by kfree(). */
 static int setup(void **state)
 {
 	char error[128];
@@ -38,13 +42,16 @@ static int setup(void **state)
 	(void)state;
 	assert_int_equal(trace_ops_init(&trace), 0);
 	for (uint64_t i = 1; i <= 20; i++) {
-		add(i % 3 ? TRACE_KMALLOC : TRACE_CACHE_ALLOC, i << 12, i % 3 ? i : 300, i % 2);
+		add(i % 3 ? TRACE_KMALLOC : TRACE_CACHE_ALLOC, i << 12, i % 3 ? i : 300,
+		    i % 2 ? CPU_HIGH : CPU_LOW);
 		if (i % 4 == 0)
-			add(TRACE_KFREE, (i - 1) << 12, 0, 1);
+			add(TRACE_KFREE, (i - 1) << 12, 0, CPU_HIGH);
 	}
-	add(TRACE_KFREE, 9 << 12, 0, 0);
+	add(TRACE_KFREE, 9 << 12, 0, CPU_LOW);
 	trace_ops_finish(&trace);
-	stage = (struct stage){ .trace = &trace, .engine = "slob", .copies = COPIES };
+	stage = (struct stage){
+		.trace = &trace, .engine = "slob", .copies = COPIES, .spread = true
+	};
 	assert_int_equal(stage_init(&stage), 0);
 	assert_int_equal(stage_create_caches(&stage, error, sizeof(error)), 0);
 	return 0;
@@ -67,7 +74,7 @@ static void perform(size_t i)
 		void **object = stage_object(&stage, op, copy);
 
 		stage_act(&stage, op, copy);
-		assert_int_equal(os_current_cpu(), (op->cpu + 2 * copy) % CPUS);
+		assert_int_equal(os_current_cpu(), ((op->cpu == CPU_HIGH) + 2 * copy) % CPUS);
 		if (op->kind == TRACE_OP_ALLOC) {
 			*object = stage_alloc(&stage, stage_class(&stage, op));
 			assert_non_null(*object);
@@ -159,6 +166,17 @@ static void copies(void **state)
 	assert_int_equal(stage_copies(&trace, 64), 32);
 }
 
+/* Without copies CPU c of the trace is CPU c modulo their number. */
+static void not_spread(void **state)
+{
+	(void)state;
+	stage.spread = false;
+	for (size_t i = 0; i < trace.nr_ops; i++) {
+		stage_act(&stage, &trace.ops[i], 0);
+		assert_int_equal(os_current_cpu(), trace.ops[i].cpu % CPUS);
+	}
+}
+
 static void touch(void **state)
 {
 	char bytes[200] = { 0 };
@@ -190,6 +208,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(free_in_the_middle, setup, teardown),
 		cmocka_unit_test_setup_teardown(split, setup, teardown),
 		cmocka_unit_test_setup_teardown(copies, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_spread, setup, teardown),
 		cmocka_unit_test_setup_teardown(touch, setup, teardown),
 	};
 

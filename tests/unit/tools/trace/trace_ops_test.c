@@ -28,6 +28,8 @@ static void add(enum trace_kind kind, uint64_t ptr, uint64_t size, unsigned int 
 
 static void alloc_and_free(void **state)
 {
+	uint16_t rank[TRACE_MAX_CPUS];
+
 	(void)state;
 	add(TRACE_KMALLOC, 0x1001, 100, __GFP_ZERO, NULL);
 	add(TRACE_CACHE_ALLOC, 0x2002, 64, __GFP_ACCOUNT, "a");
@@ -53,7 +55,10 @@ static void alloc_and_free(void **state)
 	assert_int_equal(t.counts.live_bytes, 0);
 	assert_int_equal(t.counts.matched_frees, 2);
 	assert_int_equal(t.counts.other_cache_frees, 0);
-	assert_int_equal(t.counts.cpus, 5);
+	assert_int_equal(t.counts.cpus, 2);
+	trace_ops_rank_cpus(&t, rank);
+	assert_int_equal(rank[0x1001 % 5], 0);
+	assert_int_equal(rank[0x2002 % 5], 1);
 }
 
 static void lost_free(void **state)
