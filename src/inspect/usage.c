@@ -48,13 +48,21 @@ static void add_held(struct usage_slow *usage, struct cache *c)
 		usage->queue_bytes += bytes;
 }
 
+/* Of a node: what lists of CPUs took is not asked for yet, what they hand out is. */
+static uint64_t blocks_asked_for(unsigned int node)
+{
+	struct pcp_stats listed = pcp_stats(node);
+
+	return load_relaxed(&buddy_zones[node].stats.nr_alloc) - listed.nr_taken + listed.nr_alloc;
+}
+
 void usage_read_slow(struct usage_slow *usage)
 {
 	struct list_head *pos;
 
 	*usage = (struct usage_slow){ .meta_bytes = load_relaxed(&meta_counters.used) };
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
-		usage->page_blocks += load_relaxed(&buddy_zones[node].stats.nr_alloc);
+		usage->page_blocks += blocks_asked_for(node);
 	list_for_each(pos, &cache_list)
 		add_held(usage, list_entry(pos, struct cache, list));
 }

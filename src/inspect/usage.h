@@ -29,7 +29,7 @@ struct usage_slow {
 	uint64_t queue_bytes;	 /* objects in arrays and queues of CPUs and nodes */
 	uint64_t cpu_slab_bytes; /* free objects in slabs that belong to a CPU: front cpuslab */
 	uint64_t meta_bytes;	 /* allocated by the library itself, page/meta.h */
-	uint64_t page_blocks;	 /* blocks of pages taken from the zones since start */
+	uint64_t page_blocks;	 /* blocks of pages asked for since start */
 };
 
 /* These need a walk over all caches and CPUs. */

@@ -26,6 +26,8 @@ struct pcp {
 	struct lock lock;
 	unsigned long nr_pages; /* on all lists; written under the lock, read without it */
 	unsigned long nr_dirty; /* likewise */
+	unsigned long nr_alloc; /* likewise: blocks handed out since start */
+	unsigned long nr_taken; /* likewise: blocks taken from the zone since start */
 	struct list_head lists[NR_LISTS]; /* struct page.lru, by kind within order */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -101,8 +103,10 @@ static bool refill_locked(struct pcp *p, struct list_head *list, unsigned int no
 	bool purge = zone_take_batch(node, order, MAX(PCP_BATCH >> order, 2), list);
 	struct list_head *pos;
 
-	list_for_each(pos, list)
+	list_for_each(pos, list) {
 		mark_locked(p, list_entry(pos, struct page, lru));
+		store_relaxed(&p->nr_taken, p->nr_taken + 1);
+	}
 	return purge;
 }
 
@@ -147,6 +151,7 @@ struct page *pcp_alloc(int node, unsigned int order, enum pcp_kind kind, bool th
 	if (!list_empty(list)) {
 		page = list_first(list, struct page, lru);
 		remove_locked(p, page);
+		store_relaxed(&p->nr_alloc, p->nr_alloc + 1);
 	}
 	lock_release(&p->lock);
 	if (unlikely(purge))
@@ -235,6 +240,8 @@ struct pcp_stats pcp_stats(unsigned int node)
 	for (unsigned int cpu = 0; lists && cpu < nr_cpus; cpu++) {
 		stats.nr_pages += load_relaxed(&lists[cpu].nr_pages);
 		stats.nr_dirty += load_relaxed(&lists[cpu].nr_dirty);
+		stats.nr_alloc += load_relaxed(&lists[cpu].nr_alloc);
+		stats.nr_taken += load_relaxed(&lists[cpu].nr_taken);
 	}
 	return stats;
 }

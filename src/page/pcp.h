@@ -41,6 +41,8 @@ enum pcp_kind {
 struct pcp_stats {
 	unsigned long nr_pages; /* on lists */
 	unsigned long nr_dirty; /* of these, pages that are resident */
+	unsigned long nr_alloc; /* blocks handed out since start */
+	unsigned long nr_taken; /* blocks taken from the zone since start */
 };
 
 /*

@@ -509,6 +509,16 @@ class Options(InOwnFolder):
                 ("--worker is for the command itself", ("--worker", "x"))):
             self.fails(f"uslab compare: {message}\n{hint}", *arguments, status=2)
 
+    def test_blocks(self):
+        """What was asked for, whoever served it: with lists of CPUs as many as there are slabs."""
+        path = self.put("some", events(640, 64, 64, "a"))
+        engines = compare("-r1", "-e", "slub,slub:7.0", "--no-instructions", "-j",
+                          path)["traces"][0]["engines"]
+        for name, engine in engines.items():
+            self.assertLessEqual(engine["page_allocations"],
+                                 engine["slab_bytes"]["peak"] // 4096, name)
+            self.assertGreaterEqual(engine["page_allocations"], 10, name)
+
     def test_traces_that_cannot_be_read(self):
         self.fails("uslab compare: /does/not/exist: cannot open: No such file or directory\n",
                    TRACES[0], "/does/not/exist")

@@ -153,6 +153,31 @@ static void slow_counts(void **state)
 	kmem_cache_destroy(s);
 }
 
+/* Blocks are those that slabs were made of, not what a list of the CPU took for later ones. */
+static void asked_blocks(void **state)
+{
+	struct kmem_cache_args args = { .engine = "slub", .front = "cpuslab" };
+	struct kmem_cache *s = kmem_cache_create_args("usage-blocks", 2048, &args, 0);
+	struct usage_slow before, first, all, again;
+
+	(void)state;
+	assert_non_null(s);
+	usage_read_slow(&before);
+	objects[0] = kmem_cache_alloc(s, GFP_KERNEL);
+	usage_read_slow(&first);
+	assert_int_equal(first.page_blocks - before.page_blocks, 1);
+	for (unsigned int i = 1; i < 1000; i++)
+		objects[i] = kmem_cache_alloc(s, GFP_KERNEL);
+	usage_read_slow(&all);
+	/* no slab has less than 4 objects of that size, nor more than 16 */
+	assert_in_range(all.page_blocks - before.page_blocks, 1000 / 16, 1000 / 4);
+	for (unsigned int i = 0; i < 1000; i++)
+		kmem_cache_free(s, objects[i]);
+	usage_read_slow(&again);
+	assert_int_equal(again.page_blocks, all.page_blocks);
+	kmem_cache_destroy(s);
+}
+
 /* By the front: arrays and queues are queues, slabs of CPUs are not, and "none" holds nothing. */
 static void held_by_front(void **state)
 {
@@ -182,6 +207,7 @@ int main(void)
 		cmocka_unit_test(slabs_come_and_go),
 		cmocka_unit_test(large_kmallocs_are_apart),
 		cmocka_unit_test(slow_counts),
+		cmocka_unit_test(asked_blocks),
 		cmocka_unit_test(held_by_front),
 		cmocka_unit_test(every_engine),
 	};

@@ -45,7 +45,7 @@ struct job_memory {
 	struct job_bytes peak;
 	double slab_mean; /* over the time of the trace */
 	double requested_mean;
-	uint64_t page_blocks; /* taken from the page allocator */
+	uint64_t page_blocks; /* asked for */
 	uint64_t meta_bytes;  /* at the end */
 	struct job_bytes point[JOB_POINTS];
 	uint64_t nr_pages;		  /* of the map at the live peak, before it is cut */

@@ -194,7 +194,7 @@ static void print_memory(const struct compare *c, const struct compared_trace *t
 		putchar('\n');
 	}
 	puts("x: bytes of slabs for each byte requested; queues: objects in arrays of CPUs and nodes; "
-	     "blocks: of pages, taken");
+	     "blocks: of pages, asked for");
 	puts("CPU slabs: free objects in slabs that belong to a CPU, no queues");
 }
 

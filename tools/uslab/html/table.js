@@ -158,6 +158,6 @@ function memoryTable(trace, data) {
 		el("p", { class: "note" }, "Slab bytes: the pages that an engine took for objects. " +
 			"Queue bytes: free objects in arrays of CPUs and nodes. " +
 		"CPU slab bytes: free objects in slabs that belong to a CPU, which are no queues. " +
-			"Page blocks: how many an engine took in all."),
+			"Page blocks: how many an engine asked for in all."),
 		figuresTable("Memory", MEMORY_COLUMNS, rows));
 }
