@@ -6,12 +6,13 @@
  * Invariants: see inspect/usage.h.
  * Locks:      none; the zones' counters are read without their locks, as tools outside do.
  * Flow:       see usage.h; reads page/buddy.c, page/run.c and, slowly, the caches' fronts;
- *             calls os/time/clock.c.
+ *             calls os/time/clock.c and os/memory/resident.c.
  */
 #include "inspect/usage.h"
 
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "os/memory/resident.h"
 #include "os/time/clock.h"
 #include "page/buddy.h"
 #include "page/large.h"
@@ -73,6 +74,11 @@ uint64_t usage_play_time(uint64_t (*us)(void))
 
 	os_clock_play(us);
 	return now;
+}
+
+uint64_t usage_available_memory(void)
+{
+	return os_available_memory();
 }
 
 uint64_t usage_nr_pages(void)

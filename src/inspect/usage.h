@@ -42,6 +42,9 @@ void usage_read_slow(struct usage_slow *usage);
  */
 uint64_t usage_play_time(uint64_t (*us)(void));
 
+/* Bytes of memory that the system can give without swapping; 0: unknown. */
+uint64_t usage_available_memory(void);
+
 /* Pages of the arena so far, by number: usage_page_of() is not below it outside of the arena. */
 uint64_t usage_nr_pages(void);
 uint64_t usage_page_of(const void *p);

@@ -519,6 +519,16 @@ class Options(InOwnFolder):
                                  engine["slab_bytes"]["peak"] // 4096, name)
             self.assertGreaterEqual(engine["page_allocations"], 10, name)
 
+    def test_more_than_the_memory_there_is(self):
+        """Said before any work, of all copies."""
+        path = self.put("huge", events(300, 4 << 20, 4 << 20, kind="kmalloc"))
+        for more in ((), ("-k",)):
+            done = run(*more, "--cpus", "1500", "--spread", TRACES[0], path)
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertRegex(done.stderr.decode(), f"^uslab compare: {re.escape(path)}: its objects "
+                             r"need at least [\d.]+ .iB of memory, of which [\d.]+ .iB are there; "
+                             r"fewer --cpus have fewer copies\n$")
+
     def test_traces_that_cannot_be_read(self):
         self.fails("uslab compare: /does/not/exist: cannot open: No such file or directory\n",
                    TRACES[0], "/does/not/exist")

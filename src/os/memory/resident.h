@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: addresses and sizes are multiples of os_page_size(). errno is preserved.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/clear.c, page/realtime.c and cache/init.c; calls madvise, mincore,
- *             mlock, munlock, and os/process/file.h.
+ * Flow:       called by page/clear.c, page/realtime.c, cache/init.c and inspect/usage.c; calls
+ *             madvise, mincore, mlock, munlock, and os/process/file.h.
  */
 #ifndef OS_RESIDENT_H
 #define OS_RESIDENT_H

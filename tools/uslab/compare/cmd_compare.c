@@ -4,8 +4,8 @@
  *
  * Flow:       called by main.c; calls compare_trace.c for each trace, compare_run.c,
  *             compare_scale.c with --spread, then compare_table.c or compare_json.c, and
- *             compare_html.c with --html; in a worker compare_worker.c instead. In: options and
- *             traces; out: tables, JSON, a page.
+ *             compare_html.c with --html, and inspect/usage.c for what memory there is; in a
+ *             worker compare_worker.c instead. In: options and traces; out: tables, JSON, a page.
  *
  * Read in this order:
  *
@@ -24,6 +24,7 @@
  */
 #include "compare/compare.h"
 #include "compare/compare_html.h"
+#include "inspect/usage.h"
 #include "options.h"
 
 #include <errno.h>
@@ -243,11 +244,33 @@ static int report(const struct compare *c, struct compare_page *page)
 
 /* ---- the work ---- */
 
+/*
+ * Workers run one at a time where memory is short, but each has all that is alive at once. The
+ * system ends who takes more than there is. EXIT_OK, or EXIT_FAILED after a message.
+ */
+static int check_memory(struct compare *c, const struct compared_trace *t)
+{
+	uint64_t needed = t->load.ops.counts.peak_bytes * t->copies;
+	uint64_t available = usage_available_memory();
+	char least[UTIL_SIZE_TEXT], most[UTIL_SIZE_TEXT];
+
+	if (!available || needed <= available)
+		return EXIT_OK;
+	progress_end(&c->progress);
+	return util_fail(COMMAND,
+			 "%s: its objects need at least %s of memory, of which %s are there%s",
+			 t->load.path, util_size(least, sizeof(least), needed),
+			 util_size(most, sizeof(most), available),
+			 t->copies > 1 ? "; fewer --cpus have fewer copies" : "");
+}
+
 static int compare_all(struct compare *c, char **paths)
 {
 	for (unsigned int i = 0; i < c->nr_traces; i++) {
 		int status = compare_load(c, &c->traces[i], paths[i]);
 
+		if (!status)
+			status = check_memory(c, &c->traces[i]);
 		if (status)
 			return status;
 	}
