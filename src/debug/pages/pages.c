@@ -229,7 +229,8 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 	slab_flags_t debug_flags = blocks_debug_flags();
 	size_t before = debug_flags & SLAB_RED_ZONE ? MAX(align, PAGE_SIZE) : 0;
 	size_t red = before + (before ? PAGE_SIZE : 0);
-	struct block_record b = { .size = size, .debug_flags = (uint32_t)debug_flags };
+	/* as of objects, 0 bytes are one: a size of 0 says that no block starts there */
+	struct block_record b = { .size = MAX(size, 1ul), .debug_flags = (uint32_t)debug_flags };
 	bool fresh;
 
 	if (!(debug_flags & BLOCKS_CHECKED))

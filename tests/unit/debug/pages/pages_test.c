@@ -339,6 +339,26 @@ IN_CHILD(alignment)
 	check_all();
 }
 
+/* 0 bytes are usable as one, so that their block is known to start there. */
+IN_CHILD(no_bytes)
+{
+	start(0);
+	for (size_t align = 4096; align <= MIB; align *= 2)
+		for (unsigned int i = 0; i < 2; i++) {
+			char *p, *resized;
+
+			CHILD_CHECK(blocks_switch(i ? FZPU : SLAB_RED_ZONE) == 0);
+			p = pages_alloc(0, 0, align, -1, NULL, HERE);
+			CHILD_CHECK(p && (uintptr_t)p % align == 0 && pages_size(p) == 1);
+			*p = 1;
+			resized = pages_resize(p, 77, HERE);
+			CHILD_CHECK(resized == p && pages_size(p) == 77 && *p == 1);
+			give(p);
+		}
+	CHILD_CHECK(reports == 0);
+	check_all();
+}
+
 static void touch_unmapped(void *arg)
 {
 	char *p;
@@ -373,6 +393,7 @@ int main(void)
 		cmocka_unit_test(switched_meanwhile),
 		cmocka_unit_test(freed_blocks_do_not_pile_up),
 		cmocka_unit_test(alignment),
+		cmocka_unit_test(no_bytes),
 		cmocka_unit_test(mapped_blocks_fault),
 	};
 
