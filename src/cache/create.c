@@ -43,6 +43,12 @@ static void copy_name(char *to, const char *name)
 	to[len] = '\0';
 }
 
+/* A page, and what kmalloc() promises of its largest size. */
+static unsigned long max_align(const struct cache_spec *spec)
+{
+	return spec->flags & SLAB_KMALLOC ? KMALLOC_MAX_CACHE_SIZE : PAGE_SIZE;
+}
+
 /* Checks the arguments: -errno and text for it; 0: no mistake. */
 static int refuse(const struct cache_spec *spec, char *why, size_t size)
 {
@@ -56,9 +62,9 @@ static int refuse(const struct cache_spec *spec, char *why, size_t size)
 		error = -ENAMETOOLONG;
 	} else if (!spec->size || spec->size > KMALLOC_MAX_SIZE) {
 		os_format(why, size, "size %u is not 1 to %lu", spec->size, KMALLOC_MAX_SIZE);
-	} else if (spec->align && (!is_pow2(spec->align) || spec->align > PAGE_SIZE)) {
+	} else if (spec->align && (!is_pow2(spec->align) || spec->align > max_align(spec))) {
 		os_format(why, size, "alignment %u is no power of two of at most %lu", spec->align,
-			  PAGE_SIZE);
+			  max_align(spec));
 	} else if (unknown) {
 		os_format(why, size, "flags 0x%x are not for callers", unknown);
 	} else if (spec->id >= USLAB_ID_FIRST_FREE) {

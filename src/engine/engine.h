@@ -52,6 +52,7 @@ struct engine_heap {
 	/* Of a block from alloc, or (owner, size) of an object of a cache with by_address set. */
 	void (*free)(void *p);
 	size_t (*size)(const void *p);	      /* usable bytes */
+	size_t (*usable)(size_t size);	      /* those of a block that is asked for */
 	unsigned int (*owner)(const void *p); /* number of its cache; 0: from alloc */
 
 	struct engine_heap_counters *counters; /* readers add up counters[0 .. more_counters] */

@@ -54,10 +54,13 @@ static void kmalloc_ready(const struct pair *pair)
 }
 
 /*
- * Vector 8: SLUB has the stride to give, SLOB what was asked for in units, the others the object.
+ * Vector 8: SLUB has the stride to give, SLOB what was asked for in units, the others the object,
+ * and red zones begin where what was asked for ends.
  */
 static size_t expected_ksize(const struct pair *pair)
 {
+	if (pairs_debug)
+		return 101;
 	bool exact = pair->front == &front_none_ops &&
 		     (pair->engine == &slob_ops || pair->engine == &slob_1991_ops);
 
@@ -96,6 +99,19 @@ static void kmallocs(const struct pair *pair)
 	while (n)
 		kmalloc_free(p[--n], NULL);
 	cache_check_all();
+}
+
+/* kmalloc_size_roundup() is what ksize() says of so many bytes. */
+static void rounded(const struct pair *pair)
+{
+	kmalloc_ready(pair);
+	for (size_t size = 1; size <= 20000; size += size < 300 || size / 256 == 15 ? 1 : 13) {
+		size_t up = kmalloc_roundup(size);
+		void *p = allocate(0, up, GFP_KERNEL);
+
+		CHILD_CHECK(up >= size && kmalloc_size(p) == up && kmalloc_roundup(up) == up);
+		kmalloc_free(p, NULL);
+	}
 }
 
 /* What the page allocator has given out, by the books of caches, heaps and runs. */
@@ -158,6 +174,7 @@ int main(int argc, char **argv)
 		{ "by_address", by_address, true, true },
 		{ "kmallocs", kmallocs, true, true },
 		{ "pages", pages, true, true },
+		{ "rounded", rounded, true, false },
 		{ 0 },
 	};
 

@@ -108,7 +108,7 @@ int kmalloc_spec(struct cache_spec *spec, const char *name, unsigned int size, s
 	*spec = (struct cache_spec){
 		.name = name,
 		.size = size,
-		.align = is_pow2(size) ? MIN(size, (unsigned int)PAGE_SIZE) : 0,
+		.align = is_pow2(size) ? size : 0, /* the kernel's promise, in debug slabs too */
 		.flags = SLAB_KMALLOC | flags,
 		.no_merge = true,
 	};
@@ -381,22 +381,32 @@ void *kmalloc_alloc_pages(size_t size, size_t align, gfp_t gfp, int node, const 
 			   caller);
 }
 
+/* Of a heap: spec 1.6, in the heap's own steps. More than max_size are whole pages. */
+static size_t heap_roundup(const struct engine_heap *heap, size_t size)
+{
+	return size > heap->max_size ? size
+				     : heap->usable(ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN));
+}
+
 /*
- * The size that a caller may ask for at no further cost. Of a heap's blocks: spec 1.6; its whole
- * pages are rounded up as all whole pages here, where SLOB in the kernel returns less than ksize()
- * does.
+ * The size that a caller may ask for at no further cost: ksize() of what it gets then. Whole pages
+ * of a heap are rounded up as all whole pages here, where SLOB in the kernel returns less than
+ * ksize() does. Debug slabs hold objects over a heap too.
  */
 size_t kmalloc_roundup(size_t size)
 {
+	const struct engine_heap *heap;
 	const struct cache *c;
 
 	if (!size || size > KMALLOC_MAX_SIZE)
 		return size;
 	c = cache_of(kmalloc_handle(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0));
-	if (size > (cache_heap_of(c) ? cache_heap_of(c)->max_size : KMALLOC_MAX_CACHE_SIZE))
+	heap = load_acquire(&c->watch) & WATCH_DEBUG ? NULL : cache_heap_of(c);
+	if (heap)
+		size = heap_roundup(heap, size);
+	if (size > (heap ? heap->max_size : KMALLOC_MAX_CACHE_SIZE))
 		return PAGE_SIZE << get_order(size);
-	return cache_heap_of(c) ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN)
-				: c->engine.object_size;
+	return heap ? size : c->engine.object_size;
 }
 
 static cold void bad_pointer(const struct cache_call *call, const void *p)

@@ -141,6 +141,11 @@ size_t slob_block_size(const void *p)
 	return MIN(ALIGN_UP(size_of(p), SLOB_UNIT), PAGE_SIZE - (uintptr_t)p % PAGE_SIZE);
 }
 
+size_t slob_block_usable(size_t size)
+{
+	return ALIGN_UP(size, SLOB_UNIT);
+}
+
 unsigned int slob_block_owner(const void *p)
 {
 	return (uintptr_t)p % PAGE_SIZE < SLOB_HEADER ? 0 : header_of(p)->owner;

@@ -187,6 +187,7 @@ void slob_block_free(void *p);
 void *slob_block_try_alloc(const struct engine_heap *ops, size_t size, size_t align, int node);
 bool slob_block_try_free(const struct engine_heap *ops, void *p);
 size_t slob_block_size(const void *p);
+size_t slob_block_usable(size_t size);
 unsigned int slob_block_owner(const void *p);
 
 /* ---- direct.c: objects of whole pages ---- */

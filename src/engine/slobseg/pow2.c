@@ -222,6 +222,11 @@ static size_t pow2_heap_size(const void *p)
 	return page_at(page_index(p))->layout->stride;
 }
 
+static size_t pow2_heap_usable(size_t size)
+{
+	return 1ul << stride_shift(size, ARCH_KMALLOC_MINALIGN);
+}
+
 /* Objects of caches that take frees by address lie in pages of their own. */
 static unsigned int pow2_heap_owner(const void *p)
 {
@@ -255,6 +260,7 @@ static const struct engine_heap pow2_heap = {
 	.try_alloc = pow2_heap_try_alloc,
 	.try_free = pow2_heap_try_free,
 	.size = pow2_heap_size,
+	.usable = pow2_heap_usable,
 	.owner = pow2_heap_owner,
 	.counters = counters,
 	.more_counters = NR_POOLS - 1,

@@ -55,7 +55,7 @@ IN_CHILD(test_caches)
 		CHILD_CHECK(c->front.id == USLAB_ID_KMALLOC + type * 16 + classes[n].index);
 		CHILD_CHECK(c->engine.object_size == size && c->engine.size == size);
 		CHILD_CHECK(c->usersize == size && !cache_is_mergeable(c));
-		CHILD_CHECK(c->engine.align == (is_pow2(size) ? MIN(size, 4096u) : 8));
+		CHILD_CHECK(c->engine.align == (is_pow2(size) ? size : 8));
 		CHILD_CHECK(!!(c->flags & SLAB_RECLAIM_ACCOUNT) == type && c->flags & SLAB_KMALLOC);
 	}
 	CHILD_CHECK(i == 2 * ARRAY_SIZE(classes));
@@ -167,6 +167,30 @@ IN_CHILD(test_alignment)
 		CHILD_CHECK(((uintptr_t)kmalloc_alloc(size, GFP_KERNEL, -1) & 7) == 0);
 }
 
+/* Spec 5.6: also with whatever debug slabs have around the objects; ksize() is as promised. */
+IN_CHILD(test_alignment_in_debug_slabs)
+{
+	static const char *const flags[] = { "Z", "P", "U", "ZP", "ZU", "PU", "FZPU" };
+
+	kmalloc_ready();
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		CHILD_CHECK(cache_set_debug_pattern("kmalloc-*", flags[i]) > 0);
+		for (size_t size = 1; size <= KMALLOC_MAX_CACHE_SIZE; size *= 2)
+			for (unsigned int j = 0; j < 9; j++) {
+				void *p = kmalloc_alloc(size, GFP_KERNEL, -1);
+
+				CHILD_CHECK(((uintptr_t)p & (MAX(size, 8ul) - 1)) == 0);
+				CHILD_CHECK(debug_is_slab(page_slab_of(p)));
+			}
+		for (size_t size = 1; size <= KMALLOC_MAX_CACHE_SIZE; size += 61) {
+			size_t up = kmalloc_roundup(size);
+
+			CHILD_CHECK(kmalloc_size(kmalloc_alloc(up, GFP_KERNEL, -1)) == up);
+		}
+	}
+	cache_check_all();
+}
+
 /* Vector 8, and spec 5.7: what lies behind the object is not usable where metadata does. */
 IN_CHILD(test_usable)
 {
@@ -236,8 +260,9 @@ IN_CHILD(test_slob)
 		CHILD_CHECK(((uintptr_t)alloc(sizes[i]) & 4095) == offsets[i]);
 	CHILD_CHECK(kmalloc_size(alloc(101)) == 102 && kmalloc_size(alloc(100)) == 100);
 	CHILD_CHECK(kmalloc_roundup(101) == 104 && kmalloc_roundup(1) == 8);
-	CHILD_CHECK(kmalloc_roundup(4087) == 4088 && kmalloc_roundup(5000) == 8192);
-	/* from a page less the header on: whole pages */
+	CHILD_CHECK(kmalloc_roundup(4080) == 4080 && kmalloc_roundup(5000) == 8192);
+	/* from a page less the header on: whole pages; spec 1.6 would have 4088 for 4087 */
+	CHILD_CHECK(kmalloc_roundup(4087) == 4096);
 	CHILD_CHECK(page_head_of(alloc(4087))->type == PAGE_HEAP);
 	CHILD_CHECK(page_head_of(alloc(4088))->type == PAGE_RUN);
 	CHILD_CHECK(kmalloc_size(alloc(4088)) == 4096 && kmalloc_size(alloc(4097)) == 8192);
@@ -281,6 +306,7 @@ IN_CHILD(test_slobseg_pow2)
 {
 	kmalloc_ready_with("engine=slobseg:pow2,front=historical");
 	CHILD_CHECK(kmalloc_size(alloc(65)) == 128 && kmalloc_size(alloc(129)) == 256);
+	CHILD_CHECK(kmalloc_roundup(17) == 32 && kmalloc_roundup(4096) == 4096);
 	CHILD_CHECK(page_head_of(alloc(4096))->type == PAGE_HEAP);
 	CHILD_CHECK(page_head_of(alloc(4097))->type == PAGE_RUN);
 }
@@ -403,15 +429,25 @@ static void test_bad_pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caches),	     cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_index),	     cmocka_unit_test(test_large),
-		cmocka_unit_test(test_roundup),	     cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_usable),	     cmocka_unit_test(test_free_any),
-		cmocka_unit_test(test_nodes),	     cmocka_unit_test(test_pressure),
-		cmocka_unit_test(test_bad_pointers), cmocka_unit_test(test_slab),
-		cmocka_unit_test(test_slab_in_part), cmocka_unit_test(test_slob),
-		cmocka_unit_test(test_slob_empty),   cmocka_unit_test(test_slob_array),
-		cmocka_unit_test(test_slobseg),	     cmocka_unit_test(test_slobseg_pow2),
+		cmocka_unit_test(test_caches),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_roundup),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_alignment_in_debug_slabs),
+		cmocka_unit_test(test_usable),
+		cmocka_unit_test(test_free_any),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_pressure),
+		cmocka_unit_test(test_bad_pointers),
+		cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_slab_in_part),
+		cmocka_unit_test(test_slob),
+		cmocka_unit_test(test_slob_empty),
+		cmocka_unit_test(test_slob_array),
+		cmocka_unit_test(test_slobseg),
+		cmocka_unit_test(test_slobseg_pow2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

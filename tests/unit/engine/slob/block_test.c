@@ -58,6 +58,7 @@ static void sizes(__attribute__((unused)) void **state)
 		unsigned char *p = heap->alloc(heap, size, 8, 0, -1);
 
 		assert_int_equal(heap->size(p), (size + 1) / 2 * 2);
+		assert_int_equal(heap->usable(size), heap->size(p));
 		assert_int_equal(heap->owner(p), 0);
 		memset(p, 0xee, heap->size(p));
 		assert_int_equal(slob_heap.counters.bytes, (size + 8 + 1) / 2 * 2);

@@ -109,6 +109,7 @@ static void blocks(UNUSED_STATE)
 		size = heap->size(p[n]);
 		assert_true(size >= i && size >= 8 && is_pow2(size));
 		assert_true(size < 2ul * i || size == 8);
+		assert_int_equal(heap->usable(i), size);
 		assert_int_equal((uintptr_t)p[n] % size, 0);
 		assert_ptr_equal(page_head_of(p[n])->heap, heap);
 		assert_int_equal(heap->owner(p[n]), 0);
