@@ -25,6 +25,11 @@
 #ifndef USLAB_PARTITION_H
 #define USLAB_PARTITION_H
 
+/* The last one: <uslab/slab.h> was included before the program asked for this. */
+#if !defined(USLAB_KMALLOC_PARTITION) || !defined(USLAB_FASTPATH_H) || defined(USLAB_BY_TYPE)
+#error "define USLAB_KMALLOC_PARTITION and include <uslab/slab.h>, which includes this"
+#endif
+
 #ifdef USLAB_ALLOC_TOKEN
 #define USLAB_HAVE_ALLOC_TOKEN 1
 #elif defined(__has_builtin)
@@ -53,10 +58,6 @@
 		&uslab_site;                                                                  \
 	}))
 #define USLAB_SITE(...) USLAB_SITE_OF(USLAB_ALLOC_TOKEN(__VA_ARGS__))
-
-#ifndef USLAB_FASTPATH_H
-#error "define USLAB_KMALLOC_PARTITION and include <uslab/slab.h>, which includes this"
-#endif
 
 #ifdef __cplusplus
 #pragma GCC diagnostic push /* as in fastpath.h */

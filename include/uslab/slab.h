@@ -17,10 +17,10 @@
  * and the system call run no fork handlers, so a lock may be held by a thread that the child does
  * not have, in a handler or not: exec and _exit only, as after vfork(), in a program with threads.
  *
- * Needs C99 or later (GCC's and Clang's gnu89 will do) or C++98 or later; <stdint.h> and
- * <stdbool.h> come with it. An argument s must be a live cache: as in the kernel NULL is not
- * checked for, but by kmem_cache_destroy() and kmem_cache_free_bulk(). Nor may strings be NULL, but
- * for the name of a new cache, which is then refused, and where documented.
+ * Needs C99 (GCC's and Clang's gnu89 will do) or C++98, with -Wpedantic C99 or C++11, or later;
+ * <stdint.h> and <stdbool.h> come with it. An argument s must be a live cache: as in the kernel
+ * NULL is not checked for, but by kmem_cache_destroy() and kmem_cache_free_bulk(). Nor may strings
+ * be NULL, but for the name of a new cache, which is then refused, and where documented.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
  */
@@ -451,7 +451,7 @@ USLAB_API void *kmem_cache_alloc_from_sheaf(struct kmem_cache *s, gfp_t gfp,
 /* The sheaf and what it holds go back; NULL is ignored. gfp is without effect (the kernel's). */
 USLAB_API void kmem_cache_return_sheaf(struct kmem_cache *s, gfp_t gfp, struct slab_sheaf *sheaf);
 
-/* Objects that are left: as many as were asked for when it was filled, less those taken. */
+/* Objects left: as many as were asked for, or more (fronts of sheaves), less those taken. */
 USLAB_API unsigned int kmem_cache_sheaf_size(struct slab_sheaf *sheaf);
 
 /*

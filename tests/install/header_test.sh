@@ -60,6 +60,20 @@ for header in fastpath kmalloc partition; do
 done
 echo "parts of <uslab/slab.h> alone: refused, ok"
 
+# Rows have to be asked for first: neither without the macro nor with it too late.
+for asked in "" "#define USLAB_KMALLOC_PARTITION"; do
+	for compiler in gcc clang; do
+		said=$(printf '#include <uslab/slab.h>\n%s\n#include <uslab/partition.h>\n' "$asked" |
+			$compiler "$include" -fsyntax-only -x c - 2>&1) &&
+			{ echo "$compiler: <uslab/partition.h> is accepted behind <uslab/slab.h> $asked"; exit 1; }
+		case $(echo "$said" | grep -E "error:|warning:" | head -n 1) in
+		*"error: "*"define USLAB_KMALLOC_PARTITION and include <uslab/slab.h>"*) ;;
+		*) echo "$compiler, <uslab/partition.h> behind <uslab/slab.h>: $said"; exit 1 ;;
+		esac
+	done
+done
+echo "<uslab/partition.h> behind <uslab/slab.h>: refused, ok"
+
 # Every inline function, with the warnings that a program may have switched on, at each level: what
 # is inlined there the compiler sees otherwise at another.
 cat >"$work/inlines.c" <<'TEXT'
@@ -254,6 +268,13 @@ quiet -DUSLAB_MEM_ALLOC_PROFILING -DUSLAB_KMALLOC_PARTITION
 for compiler in g++ clang++; do
 	$compiler -std=c++20 -Wall -Wextra -Werror -Wold-style-cast -Wzero-as-null-pointer-constant "$include" \
 		-fsyntax-only "$work/headers.cpp" || { echo "$compiler: a header warns"; exit 1; }
+done
+
+# -Wpedantic is for these and later ones, says <uslab/slab.h>.
+grep -v '\.hpp>' "$work/headers.cpp" >"$work/headers.c"
+for standard in "gcc -std=c99" "clang -std=c99" "g++ -std=c++11 -x c++" "clang++ -std=c++11 -x c++"; do
+	$standard -Wall -Wextra -Wpedantic -Werror "$include" -fsyntax-only "$work/headers.c" ||
+		{ echo "$standard: a header warns"; exit 1; }
 done
 
 # <uslab/cache.hpp> by each standard, also without exceptions and type information, and what it then does.

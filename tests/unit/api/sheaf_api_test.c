@@ -56,6 +56,32 @@ static void test_kmalloc(void **state)
 	use(s);
 }
 
+/* A sheaf of such a front may have more: what is promised are those that were asked for. */
+static void test_at_least(void **state)
+{
+	static const char *const fronts[] = { "sheaves", "sheaves:6.18", "queues", "none" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+		struct kmem_cache_args args = { .front = fronts[i], .sheaf_capacity = 28 };
+		struct kmem_cache *s = kmem_cache_create_args("own", 64, &args, 0);
+		struct slab_sheaf *sheaf;
+		unsigned int size;
+
+		assert_non_null(s);
+		kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
+		sheaf = kmem_cache_prefill_sheaf(s, GFP_KERNEL, 1);
+		size = kmem_cache_sheaf_size(sheaf);
+		assert_true(i < 2 ? size > 1 : size == 1);
+		kmem_cache_free(s, kmem_cache_alloc_from_sheaf(s, GFP_KERNEL, sheaf));
+		assert_int_equal(kmem_cache_sheaf_size(sheaf), size - 1);
+		assert_int_equal(kmem_cache_refill_sheaf(s, GFP_KERNEL, &sheaf, 40), 0);
+		assert_true(kmem_cache_sheaf_size(sheaf) >= 40);
+		kmem_cache_return_sheaf(s, GFP_KERNEL, sheaf);
+		kmem_cache_destroy(s);
+	}
+}
+
 static void test_none(void **state)
 {
 	struct kmem_cache *s = kmem_cache_create("none", 64, 0, 0, NULL);
@@ -74,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_kmalloc),
+		cmocka_unit_test(test_at_least),
 		cmocka_unit_test(test_none),
 	};
 
