@@ -65,11 +65,10 @@ __attribute__((constructor(101))) static void init_at_load(void)
 	if (!api_init())
 		cache_start_threads();
 	else if (kmalloc_refuse())
-		os_say("no memory at program start (ulimit -v, ulimit -d?); all allocations will "
-		       "fail");
+		os_say(CACHE_NO_START);
 	else /* those are inlined, and look at words that are not there */
-		os_say("no memory at program start (ulimit -v, ulimit -d?); all allocations will "
-		       "fail, but kmalloc() of a size that the compiler knows must not be called");
+		os_say(CACHE_NO_START
+		       ", but kmalloc() of a size that the compiler knows must not be called");
 }
 
 USLAB_API const char *uslab_version(void)

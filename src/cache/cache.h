@@ -460,6 +460,9 @@ size_t kmalloc_roundup(size_t size);
 
 /* ---- init.c: floors 1 to 5 made ready, once; from anywhere, any number of times ---- */
 int cache_init(void);
+/* What is said where it fails. */
+#define CACHE_NO_START \
+	"no memory at program start (ulimit -v, ulimit -d?); all allocations will fail"
 /* Does the environment ask for anything? Any context, also before cache_init(). */
 bool cache_has_settings(void);
 /*

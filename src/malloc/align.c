@@ -29,7 +29,7 @@ void *malloc_aligned(size_t align, size_t size, const void *caller)
 	if (unlikely(size > PTRDIFF_MAX || align > PTRDIFF_MAX))
 		return NULL;
 	if (unlikely(!malloc_usable()))
-		return early_alloc(size, align);
+		return malloc_unstarted(size, align);
 	if (nested_call())
 		return reserve_alloc(size, align);
 	class = malloc_class_aligned(size, align);

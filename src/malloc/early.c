@@ -6,7 +6,7 @@
  *             before each block holds its size.
  * Invariants: early_used only grows; blocks are never reused, so they are zero.
  * Locks:      none; early_used moves by compare and swap.
- * Flow:       called by align.c and slow.c while the caches are not ready.
+ * Flow:       called by init.c while the caches are not ready, and by slow.c.
  *
  * Requests that early come from a function resolver (IFUNC) of another library, which the dynamic
  * loader runs before it has relocated this one, so that not even libc can be called; and from

@@ -9,8 +9,8 @@
  *             each size to its class. Until its cache is made, the words of a class are stopped and
  *             no page is of it. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once; cache_lock, when a cache is made.
- * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls ready.c, cache/init.c,
- *             cache/create.c, inspect/root.c.
+ * Flow:       called by internal.h, align.c, sampling.c, slow.c and the loader; calls early.c,
+ *             ready.c, cache/init.c, cache/create.c, inspect/root.c.
  *
  * With glibc the first request comes before any constructor of a program has run, often from the
  * dynamic loader or the start of libc, so nothing here may rely on a constructor of this library.
@@ -40,6 +40,8 @@ uint32_t malloc_state; /* 1: ready; written under init_lock */
 
 static struct lock init_lock; /* unranked: cache_init() takes every rank below it */
 static __thread bool in_init; /* this thread is inside of malloc_init() */
+static bool no_start;	      /* it has failed; atomic */
+static uint32_t said;	      /* and the program knows; atomic */
 
 /*
  * Has the dynamic loader relocated this library? A pointer to itself holds its own address only
@@ -215,9 +217,20 @@ cold bool malloc_init(void)
 	in_init = true;
 	lock_acquire(&init_lock);
 	ready = load_relaxed(&malloc_state) == 1 || init_locked() == 0;
+	store_relaxed(&no_start, !ready);
 	lock_release(&init_lock);
 	in_init = false;
 	return ready;
+}
+
+/* A program that does with the early memory need not know. */
+cold void *malloc_unstarted(size_t size, size_t align)
+{
+	void *p = early_alloc(size, align);
+
+	if (!p && load_relaxed(&no_start) && !xchg(&said, 1u))
+		os_say(CACHE_NO_START);
+	return p;
 }
 
 /*

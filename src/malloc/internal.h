@@ -72,6 +72,12 @@ static inline bool malloc_usable(void)
 	return malloc_ready() || malloc_init();
 }
 
+/*
+ * A block while malloc_usable() is false, of early.c's memory. Where that is used up since the
+ * library could not start, it says so, once.
+ */
+void *malloc_unstarted(size_t size, size_t align);
+
 /* The cache of a class that has none so far. NULL: out of memory. No lock may be held. */
 cold struct cache *malloc_make_class(unsigned int class);
 

@@ -213,7 +213,7 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 		return NULL;
 	if (unlikely(!malloc_usable())) {
 		*zeroed = true;
-		return early_alloc(size, MALLOC_ALIGN);
+		return malloc_unstarted(size, MALLOC_ALIGN);
 	}
 	if (reclaim_nested_call(MALLOC_GFP))
 		return reserve_alloc(size, MALLOC_ALIGN);

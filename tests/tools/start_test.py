@@ -60,6 +60,24 @@ SETTINGS = [{}, {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}, {"USLAB_CONF": ""}, 
 IDLE = "int main(void) { return 0; }"
 ONE = "#include <stdlib.h>\nint main(void) { char *volatile p = malloc(100); *p = 1; free(p); return 0; }"
 ORDER = os.path.join(SOURCE, "scripts", "function-order.txt")
+# docs/production.md, "Addresses": what a start takes with 2 CPUs. The rest is for CPUs that may come as well.
+START_KIB, START_KIB_OF_CPU = 24 << 10, 2 << 10
+NO_START = "uslab: no memory at program start (ulimit -v, ulimit -d?); all allocations will fail\n"
+SMALL_ONES = """#include <stdlib.h>
+int main(void)
+{
+	char *volatile p;
+	int i, failed = 0;
+
+	for (i = 0; i < 1000; i++) {
+		p = i % 10 ? malloc(1000) : aligned_alloc(64, 640);
+		if (!p && i < 50)
+			return 1;
+		failed |= !p;
+	}
+	return 2 * failed;
+}
+"""
 
 
 def nodes():
@@ -138,6 +156,28 @@ class Start(InFolder):
             self.skipTest("counted with functions in order")
         self.assertLessEqual(idle, IDLE_FAULTS)
         self.assertLessEqual(one, FAULTS + FAULTS_OF_CPU * max(0, possible_cpus() - 2))
+
+    def runs_with(self, addresses, *settings):
+        """The program that allocates 1 MB, with that limit in KiB."""
+        return subprocess.run(["sh", "-c", f"ulimit -v {addresses} && exec env {' '.join(settings)} ./small"],
+                              cwd=self.folder, env=environment(), capture_output=True, text=True, check=False)
+
+    def least(self):
+        """The least limit with which it runs on the C library alone, by 64 KiB."""
+        low, high = 1000, 100000
+        while high - low > 64:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.runs_with(middle).returncode == 0 else (middle, high)
+        return high
+
+    def test_addresses(self):
+        """What a start takes at least; with less it says so, once, where the first request fails."""
+        compile_program(self.folder, "small", SMALL_ONES)
+        alone, preload = self.least(), f"LD_PRELOAD={LIBRARY}"
+        run = self.runs_with(alone + START_KIB + START_KIB_OF_CPU * max(0, possible_cpus() - 2), preload)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        run = self.runs_with(alone + START_KIB // 2, preload)
+        self.assertEqual((run.returncode, run.stderr), (2, NO_START), "early blocks, then none, and a line")
 
     def test_ordinary_programs_need_no_other_function(self):
         """Of the code that is in no part of the order no page is mapped; also without rseq, and with a setting."""
