@@ -76,6 +76,10 @@ class Changes(Case):
         self.assertIn("idle can only enable trace for one slab at a time\n", run.stderr)
         self.assertEqual(self.read("idle", "trace"), ["0"])
 
+    def test_no_such_cache(self):
+        for option in ("-s", "-v", "-dF"):
+            self.refused("no cache in use matches 'nothing'", "--root", self.tree, option, "nothing")
+
     def test_cannot_write(self):
         os.unlink(f"{self.tree}/idle/poison")
         os.mkdir(f"{self.tree}/idle/poison")

@@ -160,6 +160,20 @@ int main(void)
 """
 
 
+IDLE = r"""
+#include <stdio.h>
+#include <unistd.h>
+
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -348,7 +362,42 @@ class Changes(Case):
     def test_validate_of_nothing(self):
         run = uslab("info", "-p", str(self.start()), "-v", "^plain$")
         self.assertEqual((run.returncode, run.stdout), (0, ""))
-        self.assertIn("none of these caches has checked objects", run.stderr)
+        self.assertIn("none of these caches has checked objects (-dfzpu makes them)", run.stderr)
+
+    def refused(self, text, *arguments):
+        run = uslab("info", *arguments)
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (1, "", f"uslab info: {text}\n"))
+
+    def test_debug_of_whole_pages(self):
+        """By the name that uslab debug has for all of them."""
+        pid = self.start()
+        self.assertEqual(self.info("-p", pid, "-dfzpu", "^kmalloc-large$"), "")
+        flags = self.caches(pid)["kmalloc-large"]["flags"]
+        self.assertTrue(all(flags[key] for key in ("sanity_checks", "red_zone", "poison", "store_user")))
+        self.assertRegex(self.info("-p", pid, "-v", "^kmalloc-large$"), r"^kmalloc-large: \d+ slabs? checked\n$")
+        self.refused("kmalloc-mapped are blocks of whole pages, which go by the name kmalloc-large",
+                     "-p", pid, "-d", "^kmalloc-mapped$")
+        self.refused("kmalloc-large are blocks of whole pages, which have no slabs", "-p", pid, "-s", "^kmalloc-large$")
+        self.refused("free-pages is no cache", "-p", pid, "-da", "free")
+        self.assertEqual(self.info("-p", pid, "-d", "^kmalloc-"), "")
+        self.assertFalse(self.caches(pid)["kmalloc-large"]["flags"]["store_user"])
+
+    def test_debug_of_an_unused_class(self):
+        """No cache is there before the command."""
+        program = self.folder.compile("idle", IDLE)
+        with Started(BIN, "run", program, env=dict(os.environ, USLAB_CONF="control=50")) as pid:
+            self.assertNotIn("malloc-28672", self.caches(pid))
+            self.assertEqual(self.info("-p", pid, "-dfz", "^malloc-28672$"), "")
+            self.assertTrue(self.caches(pid)["malloc-28672"]["flags"]["red_zone"])
+
+    def test_no_such_cache(self):
+        pid = self.start()
+        text = "no cache in use matches 'no-such.*cache'"
+        for option in ("-d", "-da", "-s", "-v"):
+            self.refused(text, "-p", pid, option, "no-such.*cache")
+        for option in ("-m", "-t", "-o", "-r", "-a", "-n"):
+            run = uslab("info", "-p", pid, option, "no-such.*cache")
+            self.assertEqual((run.returncode, run.stderr.count(text)), (0, 1), option)
 
     def test_shrink(self):
         pid = self.start()

@@ -204,14 +204,16 @@ class Usage(Case):
                 ("invalid pattern", "-p", "1", "a["),
                 ("one pattern only", "-p", "1", "a", "b"),
                 ("number of lines", "-p", "1", "-N", "many"),
+                ("number of lines", "-p", "1", "-N", "0"),
+                ("number of times", "-p", "1", "--interval", "1", "-c", "0"),
                 ("two listings", "-p", "1", "--json", "-a"),
                 ("two listings", "-p", "1", "--json", "-T"),
                 ("two listings", "-p", "1", "--openmetrics", "--json"),
                 ("two listings", "-p", "1", "--openmetrics", "--prometheus"),
                 ("two listings", "-p", "1", "--prometheus", "--groups"),
                 ("two listings", "-p", "1", "--prometheus", "-T"),
-                ("a process, or", "-p", "1", "--core", "core"),
-                ("a process, or", "-p", "1", "--kernel"),
+                ("a process or a core, not both", "-p", "1", "--core", "core"),
+                ("a process or a tree, not both", "-p", "1", "--kernel"),
                 ("one of --core", "--kernel", "--root", "/tmp"),
                 ("one of --core", "--core", "core", "--kernel"),
                 ("--program goes with", "-p", "1", "--program", "x"),
@@ -221,9 +223,10 @@ class Usage(Case):
                 ("no address", "-p", "1", "--address=-5"),
                 ("no number of seconds", "-p", "1", "--interval", "0"),
                 ("no number of seconds", "-p", "1", "--interval", "soon"),
+                ("(above 0, up to 1000000)", "-p", "1", "--interval", "1000001"),
                 ("no number of times", "-p", "1", "--interval", "1", "-c", "x"),
                 ("goes with --interval", "-p", "1", "-c", "1"),
-                ("invalid debug option 'q'", "-p", "1", "-dq"),
+                ("'q': use some of f, z, p, u and t, or a, or none", "-p", "1", "-dq"),
                 ("invalid debug option 'fzF'", "-p", "1", "-dfzF"),
                 ("invalid debug option 'au'", "-p", "1", "--debug=au")):
             with self.subTest(arguments=arguments):
@@ -536,7 +539,6 @@ class Listings(Case):
 
     def test_lines(self):
         self.assertEqual(self.names("-N", "2"), self.names()[:2])
-        self.assertEqual(self.names("--lines=0"), self.names()[:1])
 
     def test_aliases(self):
         self.assertEqual(self.info(self.pid, "-a"),

@@ -2,12 +2,13 @@
 /*
  * uslab/pattern.c - caches by name, id or alias
  *
- * Flow:       called by cmd_debug.c, command/cmd_defrag.c, command/debug_capacity.c, track_choose.c
- *             and track_switch.c. In: a snapshot and a pattern; out: which of its caches the
- *             library will take for it.
+ * Flow:       called by cmd_debug.c, command/cmd_defrag.c, command/debug_capacity.c,
+ *             info/info_change.c, track_choose.c and track_switch.c. In: a snapshot and a pattern;
+ *             out: which of its caches the library will take for it, or why it takes none.
  */
 #include "pattern.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -47,6 +48,34 @@ bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, c
 		if (text_matches(pattern, s->alias[c->first_alias + i]))
 			return true;
 	return false;
+}
+
+const char *pattern_why_not(char buf[PATTERN_WHY], const struct snapshot *s,
+			    const struct snapshot_cache *c)
+{
+	const struct snapshot_cache *blocks = &s->cache[s->blocks_row];
+
+	buf[0] = '\0';
+	if (c->whole_pages && c != blocks)
+		snprintf(buf, PATTERN_WHY, "%s are blocks of whole pages, which go by the name %s",
+			 c->name, blocks->name);
+	else if (!c->whole_pages && c->engine[0] && !c->id)
+		snprintf(buf, PATTERN_WHY, "%s is no cache, but the heap that caches of %s share",
+			 c->name, c->engine);
+	else if (!c->whole_pages && !c->id)
+		snprintf(buf, PATTERN_WHY, "%s is no cache", c->name);
+	return buf;
+}
+
+const struct snapshot_cache *pattern_no_cache(const struct snapshot *s, const char *pattern)
+{
+	char why[PATTERN_WHY];
+
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (*pattern_why_not(why, s, &s->cache[i]) &&
+		    text_matches(pattern, s->cache[i].name))
+			return &s->cache[i];
+	return NULL;
 }
 
 const struct snapshot_cache *pattern_same(const struct snapshot *s, const struct snapshot_cache *c)

@@ -42,6 +42,41 @@ static void test_patterns(void **state)
 	free(s);
 }
 
+/* Rows that commands are not for say why, and whole pages have one name. */
+static void test_no_caches(void **state)
+{
+	static const struct {
+		const char *name, *engine;
+		bool whole_pages;
+		const char *why;
+	} rows[] = {
+		{ "malloc-large", "", true, "" },
+		{ "malloc-mapped", "", true,
+		  "malloc-mapped are blocks of whole pages, which go by the name malloc-large" },
+		{ "slob-heap", "slob", false,
+		  "slob-heap is no cache, but the heap that caches of slob share" },
+		{ "free-pages", "", false, "free-pages is no cache" },
+	};
+	struct snapshot *s = calloc(1, sizeof(*s));
+	char why[PATTERN_WHY];
+
+	(void)state;
+	assert_non_null(s);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		strcpy(s->cache[i].name, rows[i].name);
+		strcpy(s->cache[i].engine, rows[i].engine);
+		s->cache[i].whole_pages = rows[i].whole_pages;
+		s->nr_caches++;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(pattern_why_not(why, s, &s->cache[i]), rows[i].why);
+	assert_ptr_equal(pattern_no_cache(s, "*-mapped"), &s->cache[1]);
+	assert_ptr_equal(pattern_no_cache(s, "free-pages"), &s->cache[3]);
+	assert_null(pattern_no_cache(s, "malloc-large"));
+	assert_null(pattern_no_cache(s, "malloc-64"));
+	free(s);
+}
+
 static void test_same(void **state)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
@@ -64,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_no_caches),
 		cmocka_unit_test(test_same),
 	};
 

@@ -46,8 +46,7 @@ static int list_caches(const struct info *info, struct info_subject *subject)
 	info_print_list(subject->rows, subject->nr_rows, &info->options);
 	if (info->options.activity_columns || info->options.order == INFO_BY_ACTIVITY)
 		info_warn_activity(subject);
-	if (!subject->nr_rows && info->options.pattern)
-		util_warn(INFO_COMMAND, "no cache in use matches (-z lists empty ones too)");
+	info_warn_unmatched(info, subject);
 	return EXIT_OK;
 }
 
@@ -55,6 +54,7 @@ static int show_each(const struct info *info, struct info_subject *subject)
 {
 	int status = EXIT_OK;
 
+	info_warn_unmatched(info, subject);
 	for (unsigned int i = 0; i < subject->nr_rows && status == EXIT_OK; i++) {
 		const struct info_row *row = &subject->rows[i];
 
@@ -83,8 +83,10 @@ static int show_subject(const struct info *info, struct info_subject *subject)
 	case INFO_GROUPS:
 		return info_print_groups(info, subject);
 	case INFO_ALIASES:
+		info_warn_unmatched(info, subject);
 		return list_aliases(info, subject->s);
 	case INFO_MEMORY:
+		info_warn_unmatched(info, subject);
 		return info_print_memory(subject, &info->options);
 	case INFO_XTOTALS:
 		info_print_xtotals(subject, &info->options);

@@ -67,6 +67,7 @@ struct info_options {
 	bool unreclaimable;
 	bool single_refs; /* of the alias listing */
 	bool only_caches; /* no rows for whole pages */
+	bool with_blocks; /* but for that of the name by which these are changed ("malloc-large") */
 };
 
 struct info_row {
@@ -85,6 +86,7 @@ struct info {
 	enum info_mode mode;
 	bool wanted[INFO_NR_MODES];
 	regex_t pattern;
+	const char *pattern_text;     /* as it was given; NULL: none was */
 	struct source_options source; /* what all have in common */
 	pid_t pids[INFO_MAX_SOURCES];
 	unsigned int nr_pids;
@@ -163,6 +165,12 @@ unsigned int info_aliases(const struct snapshot *s, const struct info_options *o
 /* How many of those does one cache have? All of them count, also where only one name is left. */
 unsigned int info_count_aliases(const struct snapshot *s, const struct snapshot_cache *c,
 				const struct info_options *options);
+
+/*
+ * Says on stderr if the pattern leaves no row. true: it does so. For info_change.c, and for
+ * cmd_info.c where there is nothing to be shown.
+ */
+bool info_warn_unmatched(const struct info *info, const struct info_subject *subject);
 
 /* ---- on stdout ---- */
 

@@ -3,9 +3,9 @@
  * uslab/info/info_change.c - validate, shrink and debug caches: by commands to a process, by files
  * in a tree
  *
- * Flow:       called by cmd_info.c; calls command/command_messages.c for a process and
- *             process/tree.c for a tree. In: the rows that were chosen; out: one command or one
- *             written file for each.
+ * Flow:       called by cmd_info.c; calls info_rows.c, pattern.c for rows that are no caches,
+ *             command/command_messages.c for a process and process/tree.c for a tree. In: the rows
+ *             that were chosen; out: one command or one written file for each.
  *
  * A process switches debugging on caches that are in use. A tree's caches must be empty, as the
  * kernel's were when its files could be written (spec 8.9).
@@ -17,6 +17,7 @@
 #include "command/command.h"
 #include "command/debug_flags.h"
 #include "info/info.h"
+#include "pattern.h"
 #include "process/tree.h"
 #include "util.h"
 
@@ -59,12 +60,58 @@ static bool prepare(const struct info *info, const struct snapshot_cache *c, cha
 	}
 }
 
+/* Of malloc's caches also those that are not used yet, which have debug flags from then on. */
+static int find_unused(const struct info *info, struct info_subject *subject)
+{
+	struct source *source = &subject->source;
+	bool made = false;
+	int status = command_prepare(&source->target, source->root, COMMAND_WAIT_MS, &made);
+
+	if (status == EXIT_OK && made)
+		status = source_snapshot(source, subject->s);
+	if (status == EXIT_OK && made)
+		subject->nr_rows = info_rows(subject->s, &info->options, subject->rows);
+	return status;
+}
+
+/* Is the change for this row? Tracing whole pages is refused, and so only asked for by name. */
+static bool is_for(const struct info *info, const struct info_subject *subject,
+		   const struct snapshot_cache *c)
+{
+	char why[PATTERN_WHY];
+
+	if (*pattern_why_not(why, subject->s, c))
+		return false;
+	return c->id || subject->nr_rows == 1 || info->mode != INFO_DEBUG ||
+	       !(info->debug & SLAB_TRACE);
+}
+
+/* None of the rows is one that can be changed: says why. */
+static int fail_unchanged(const struct info *info, struct info_subject *subject)
+{
+	struct info_options options = info->options;
+	const struct snapshot_cache *c;
+	char why[PATTERN_WHY];
+
+	options.only_caches = false;
+	subject->nr_rows = info_rows(subject->s, &options, subject->rows);
+	if (info_warn_unmatched(info, subject))
+		return EXIT_FAILED;
+	if (!subject->nr_rows)
+		return EXIT_OK;
+	c = subject->rows[0].cache;
+	if (*pattern_why_not(why, subject->s, c))
+		return util_fail(INFO_COMMAND, "%s", why);
+	return util_fail(INFO_COMMAND, "%s are blocks of whole pages, which have no slabs",
+			 c->name);
+}
+
 static int change_process(const struct info *info, struct info_subject *subject)
 {
 	struct source *source = &subject->source;
 	char pattern[CONTROL_TEXT];
 	char argument[CONTROL_TEXT] = "";
-	unsigned int sent = 0;
+	unsigned int able = 0, sent = 0;
 
 	for (unsigned int i = 0; i < subject->nr_rows; i++) {
 		const struct snapshot_cache *c = subject->rows[i].cache;
@@ -76,7 +123,10 @@ static int change_process(const struct info *info, struct info_subject *subject)
 		struct control reply;
 		int status;
 
-		if (!c->id || !prepare(info, c, argument, &request))
+		if (!is_for(info, subject, c))
+			continue;
+		able++;
+		if (!prepare(info, c, argument, &request))
 			continue;
 		if (!quote(pattern, sizeof(pattern), c->name))
 			return util_fail(INFO_COMMAND, "the name %s is too long for a command",
@@ -89,8 +139,11 @@ static int change_process(const struct info *info, struct info_subject *subject)
 			       (unsigned long)reply.value, reply.value == 1 ? "" : "s");
 		sent++;
 	}
+	if (!able)
+		return fail_unchanged(info, subject);
 	if (!sent && info->mode == INFO_VALIDATE)
-		util_warn(INFO_COMMAND, "none of these caches has checked objects (-d makes them)");
+		util_warn(INFO_COMMAND,
+			  "none of these caches has checked objects (-dfzpu makes them)");
 	return EXIT_OK;
 }
 
@@ -196,7 +249,7 @@ static int trigger(const struct info_subject *subject, const struct info_row *ro
 
 static int change_tree(const struct info *info, const struct info_subject *subject)
 {
-	bool refused = false;
+	bool refused = info_warn_unmatched(info, subject);
 
 	for (unsigned int i = 0; i < subject->nr_rows; i++) {
 		const struct info_row *row = &subject->rows[i];
@@ -215,6 +268,8 @@ static int change_tree(const struct info *info, const struct info_subject *subje
 
 int info_change(const struct info *info, struct info_subject *subject)
 {
+	int status = EXIT_OK;
+
 	switch (subject->source.options.kind) {
 	case SOURCE_CORE:
 		return util_fail(INFO_COMMAND,
@@ -225,6 +280,9 @@ int info_change(const struct info *info, struct info_subject *subject)
 	case SOURCE_PROCESS:
 		break;
 	}
-	return info->mode == INFO_VALIDATE ? validate_process(info, subject)
-					   : change_process(info, subject);
+	if (info->mode == INFO_VALIDATE)
+		return validate_process(info, subject);
+	if (info->mode == INFO_DEBUG)
+		status = find_unused(info, subject);
+	return status == EXIT_OK ? change_process(info, subject) : status;
 }

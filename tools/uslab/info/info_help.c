@@ -71,7 +71,8 @@ const struct option_row info_option_rows[] = {
 	{ 'v', "validate", NULL, "check all objects of caches that are debugged" },
 	{ 's', "shrink", NULL, "give empty slabs back" },
 	{ 'd', "debug", "[OPTS]",
-	  "set debugging to OPTS: of f z p u t, or a: f z p u; none or -: off" },
+	  "set debugging to OPTS: some of f z p u t, or a, which is f z p u; without OPTS, or with - "
+	  "or none in their place, all of it is switched off" },
 	ROW_FORCE,
 
 	{ .help = "" },

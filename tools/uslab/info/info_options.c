@@ -48,10 +48,9 @@ static int parse_pid(struct info *info, const char *text)
 
 static int parse_count(unsigned long *value, const char *what, const char *text)
 {
-	if (!util_parse_number(text, 0, ULONG_MAX, value))
-		return util_usage_error(INFO_COMMAND, "'%s' is no number of %s", text, what);
-	if (!*value)
-		*value = 1; /* as in the kernel's tool */
+	if (!util_parse_number(text, 1, ULONG_MAX, value))
+		return util_usage_error(INFO_COMMAND, "'%s' is no number of %s, 1 or more", text,
+					what);
 	return EXIT_OK;
 }
 
@@ -62,7 +61,9 @@ static int parse_interval(struct info *info, const char *text)
 	errno = 0;
 	info->interval = strtod(text, &end);
 	if (end == text || *end || errno || !(info->interval > 0 && info->interval <= 1e6))
-		return util_usage_error(INFO_COMMAND, "'%s' is no number of seconds", text);
+		return util_usage_error(INFO_COMMAND,
+					"'%s' is no number of seconds (above 0, up to 1000000)",
+					text);
 	return EXIT_OK;
 }
 
@@ -83,7 +84,7 @@ static int parse_debug(struct info *info, const char *text)
 {
 	info->wanted[INFO_DEBUG] = true;
 	info->debug = 0;
-	if (!text || !strcmp(text, "-"))
+	if (!text || !strcmp(text, "-") || !strcasecmp(text, "none"))
 		return EXIT_OK;
 	if (!strcasecmp(text, "a")) {
 		info->debug = DEBUG_SLAB_FLAGS & ~SLAB_TRACE;
@@ -93,7 +94,10 @@ static int parse_debug(struct info *info, const char *text)
 		slab_flags_t flag = debug_flags_of(*p) & DEBUG_SLAB_FLAGS;
 
 		if (!flag || info->debug & flag)
-			return util_usage_error(INFO_COMMAND, "invalid debug option '%s'", text);
+			return util_usage_error(INFO_COMMAND,
+						"invalid debug option '%s': use some of f, z, p, "
+						"u and t, or a, or none",
+						text);
 		info->debug |= flag;
 	}
 	return EXIT_OK;
@@ -178,6 +182,7 @@ static int parse_pattern(struct info *info, const char *text)
 		return util_usage_error(INFO_COMMAND, "invalid pattern '%s': %s", text, why);
 	}
 	info->options.pattern = &info->pattern;
+	info->pattern_text = text;
 	return EXIT_OK;
 }
 
@@ -191,7 +196,8 @@ static int check_source(const struct info *info)
 		return util_usage_error(INFO_COMMAND,
 					"which process? Use -p PID, --core FILE or --kernel");
 	if (source->kind != SOURCE_PROCESS && info->nr_pids)
-		return util_usage_error(INFO_COMMAND, "a process, or --core, --kernel, --root");
+		return util_usage_error(INFO_COMMAND, "a process or a %s, not both",
+					source->kind == SOURCE_CORE ? "core" : "tree");
 	if (source->program && source->kind != SOURCE_CORE)
 		return util_usage_error(INFO_COMMAND, "--program goes with --core");
 	if (source->library && source->kind == SOURCE_TREE)
@@ -289,6 +295,7 @@ static void adapt_options(struct info *info, const struct orders *orders)
 	    mode != INFO_ALLOCINFO && mode != INFO_MEMORY && mode != INFO_GROUPS)
 		options->with_empty = true;
 	options->only_caches = mode != INFO_LIST && mode != INFO_JSON;
+	options->with_blocks = mode == INFO_DEBUG || mode == INFO_VALIDATE;
 	if (options->activity_columns)
 		options->only_caches = true;
 	if (mode == INFO_XTOTALS) {

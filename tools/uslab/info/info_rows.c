@@ -3,9 +3,9 @@
  * uslab/info/info_rows.c - which caches are listed, under which name, in which order (spec 8.2,
  * 8.3)
  *
- * Flow:       called by cmd_info.c, info_json.c, info_library.c, info_metrics.c, info_totals.c,
- *             fs/fs_names.c and fs/fs_slabinfo.c; calls distinct.c and inspect/text.c.
- *             In: a snapshot and the options; out: rows, which point into the snapshot.
+ * Flow:       called by cmd_info.c, info_change.c, info_json.c, info_library.c, info_metrics.c,
+ *             info_totals.c, fs/fs_names.c and fs/fs_slabinfo.c; calls distinct.c, inspect/text.c
+ *             and util.c. In: a snapshot and the options; out: rows, which point into the snapshot.
  *
  * A mergeable cache has a directory named by its id in the kernel's sysfs and a link to it for each
  * name; any other has one directory of its own name. Links and other directories are filtered by
@@ -18,6 +18,7 @@
 
 #include "info/info.h"
 #include "inspect/text.h"
+#include "util.h"
 
 const char *info_name(const struct snapshot *s, const struct snapshot_cache *c, unsigned int i)
 {
@@ -117,7 +118,8 @@ bool info_is_cache(const struct snapshot_cache *c)
 static const char *row_name(const struct snapshot *s, const struct snapshot_cache *c,
 			    const struct info_options *options)
 {
-	if (options->only_caches && !info_is_cache(c))
+	if (options->only_caches && !info_is_cache(c) &&
+	    !(options->with_blocks && c->whole_pages && c == &s->cache[s->blocks_row]))
 		return NULL;
 	if (c->unique_id[0])
 		return rename_cache(s, c, options);
@@ -151,6 +153,15 @@ unsigned int info_rows(const struct snapshot *s, const struct info_options *opti
 	}
 	qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)options);
 	return options->lines < count ? (unsigned int)options->lines : count;
+}
+
+bool info_warn_unmatched(const struct info *info, const struct info_subject *subject)
+{
+	if (subject->nr_rows || !info->pattern_text)
+		return false;
+	util_warn(INFO_COMMAND, "no cache in use matches '%s'%s", info->pattern_text,
+		  info->options.with_empty ? "" : " (-z lists empty ones too)");
+	return true;
 }
 
 bool info_only_row(const struct snapshot *s, const struct info_options *options,
