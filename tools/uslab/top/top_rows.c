@@ -212,32 +212,70 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 	}
 }
 
+/* The heap that has its objects is a row, which counts their bytes once more. */
+static bool lies_in_heap(const struct top_table *table, const struct snapshot_cache *c)
+{
+	if (c->slab_bytes || !c->engine[0])
+		return false;
+	for (unsigned int i = 0; i < table->count; i++) {
+		const struct snapshot_cache *heap = table->row[i].cache;
+
+		if (!heap->id && !strcmp(heap->engine, c->engine))
+			return true;
+	}
+	return false;
+}
+
+struct sums {
+	unsigned long objects, held, space, waste;
+	double grown;
+};
+
+/* What is held and the waste make the space, but where only objects of heaps are shown. */
+static void add_up(const struct top_table *table, struct sums *sums)
+{
+	*sums = (struct sums){ .objects = 0 };
+	for (unsigned int i = 0; i < table->count; i++) {
+		const struct top_row *row = &table->row[i];
+		const struct snapshot_cache *c = row->cache;
+
+		sums->objects += c->objects;
+		if (lies_in_heap(table, c))
+			continue;
+		sums->held += c->slab_bytes ? c->slab_bytes - row->waste : c->object_bytes;
+		sums->space += c->slab_bytes;
+		sums->waste += row->waste;
+		sums->grown += known(row->growth);
+	}
+}
+
+static void sums_text(char *buf, size_t size, const struct sums *sums)
+{
+	char held[24], space[24], waste[24], grown[32];
+	bool grows = fabs(sums->grown) >= 1;
+
+	text_scale(held, sizeof(held), sums->held);
+	text_scale(space, sizeof(space), sums->space);
+	text_scale(waste, sizeof(waste), sums->waste);
+	top_growth_text(grown, sizeof(grown), sums->grown);
+	if (sums->held > sums->space)
+		snprintf(buf, size, "%lu objects, %s held in pages of a heap%s%s", sums->objects,
+			 held, grows ? ", " : "", grows ? grown : "");
+	else
+		snprintf(buf, size, "%lu objects, %s held of %s (%s waste)%s%s", sums->objects,
+			 held, space, waste, grows ? ", " : "", grows ? grown : "");
+}
+
 void top_summary_text(const struct top *top, char *title, size_t title_size, char *sums,
 		      size_t sums_size)
 {
 	static const char *const orders[] = { "space", "objects", "growth", "waste", "name" };
-	unsigned long held = 0, space = 0, waste = 0, objects = 0;
-	char held_text[24], space_text[24], waste_text[24], grown_text[32];
-	double grown = 0;
+	struct sums all;
 
-	for (unsigned int i = 0; i < top->table->count; i++) {
-		const struct top_row *row = &top->table->row[i];
-
-		objects += row->cache->objects;
-		held += row->cache->object_bytes;
-		space += row->cache->slab_bytes;
-		waste += row->waste;
-		grown += known(row->growth);
-	}
-	text_scale(held_text, sizeof(held_text), held);
-	text_scale(space_text, sizeof(space_text), space);
-	text_scale(waste_text, sizeof(waste_text), waste);
-	top_growth_text(grown_text, sizeof(grown_text), grown);
 	snprintf(title, title_size, "%s - %u caches by %s%s, every %g s%s%s%s", top->source.title,
 		 top->table->count, orders[top->order], top->inverted ? ", inverted" : "",
 		 top->interval, top->filter[0] ? ", filter " : "", top->filter,
 		 top->paused ? ", paused" : "");
-	snprintf(sums, sums_size, "%lu objects, %s held of %s (%s waste)%s%s", objects, held_text,
-		 space_text, waste_text, fabs(grown) < 1 ? "" : ", ",
-		 fabs(grown) < 1 ? "" : grown_text);
+	add_up(top->table, &all);
+	sums_text(sums, sums_size, &all);
 }

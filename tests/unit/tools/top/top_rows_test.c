@@ -247,6 +247,37 @@ static void test_texts(void **state)
 	fixture_free(f);
 }
 
+/* Objects in a heap's pages are in the sums once: what is held and the waste make the space. */
+static void test_sums_of_heaps(void **state)
+{
+	struct fixture *f = fixture_new();
+	char title[256], text[512];
+
+	(void)state;
+	add_cache(f, "small", 16, 1000, 0);
+	add_cache(f, "large", 512, 100, 0);
+	add_cache(f, "slob-heap", 61, 0, 81920);
+	add_cache(f, "other", 64, 3, 4096);
+	f->s->cache[2].id = 0;
+	f->s->cache[2].object_bytes = 67100;
+	for (int i = 0; i < 3; i++)
+		strcpy(f->s->cache[i].engine, "slob");
+	strcpy(f->s->cache[3].engine, "slub");
+	sample(f, 0);
+	top_summary_text(&f->top, title, sizeof(title), text, sizeof(text));
+	assert_string_equal(text, "1103 objects, 67.2K held of 86.0K (18.7K waste)");
+	for (int i = 0; i < 3; i++)
+		f->s->cache[i].object_bytes += 1000;
+	sample(f, 1);
+	top_summary_text(&f->top, title, sizeof(title), text, sizeof(text));
+	assert_string_equal(text, "1103 objects, 68.2K held of 86.0K (17.7K waste), +1000/s");
+	strcpy(f->top.filter, "small");
+	sample(f, 1);
+	top_summary_text(&f->top, title, sizeof(title), text, sizeof(text));
+	assert_string_equal(text, "1000 objects, 17.0K held in pages of a heap, +1000/s");
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,7 +285,7 @@ int main(void)
 		cmocka_unit_test(test_current),	      cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_growth_decays), cmocka_unit_test(test_new_cache_has_no_past),
 		cmocka_unit_test(test_growth_text),   cmocka_unit_test(test_spark),
-		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_texts),	      cmocka_unit_test(test_sums_of_heaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
