@@ -60,8 +60,9 @@ class Terminal:
     def __init__(self, folder, width, height, *arguments, term="screen-256color"):
         socket = os.path.join(tempfile.mkdtemp(dir=folder), "tmux")  # a server of its own
         self.tmux = ["tmux", "-f", "/dev/null", "-S", socket]
-        command = " ".join([BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 900"
-        self.run("new-session", "-d", "-x", width, "-y", height, "-e", f"TERM={term}", command)
+        # tmux has a TERM of its own
+        command = " ".join([f"TERM={term}", BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 900"
+        self.run("new-session", "-d", "-x", width, "-y", height, command)
 
     def run(self, *arguments):
         return subprocess.run([*self.tmux, *map(str, arguments)], capture_output=True, text=True,
@@ -278,6 +279,13 @@ class OnTerminal(InOwnFolder):
         self.assertIn("steady", screen)
         top.keys("q")
         top.wait("status=0")
+
+    def test_terminals_that_cannot_show_it(self):
+        for term in ("dumb", "no-such-terminal"):
+            top = Terminal(self.folder, 80, 24, "-p", self.program.pid, term=term)
+            self.addCleanup(top.close)
+            screen = top.wait(r"status=\d", 30)
+            self.assertIn(f"uslab top: the terminal '{term}' cannot show it; -b prints lines\nstatus=1\n", screen)
 
     def test_says_why_it_ends(self):
         """When its screen is gone: the process is another program."""

@@ -25,12 +25,20 @@
 
 static SCREEN *screen;
 
+/* One that cannot move its cursor ("dumb") would show all of it in one line. */
 int top_screen_start(void)
 {
+	const char *cursor;
+
 	setlocale(LC_ALL, "");
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return -1;
+	cursor = tigetstr("cup");
+	if (!cursor || cursor == (char *)-1) {
+		top_screen_end();
+		return -1;
+	}
 	cbreak();
 	noecho();
 	nonl();
