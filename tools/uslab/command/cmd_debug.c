@@ -82,18 +82,6 @@ static void list_debug_flags(void)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool are_debug_flags(const char *text)
-{
-	if (!strcmp(text, "-"))
-		return true;
-	text += *text == '+' || *text == '-';
-	if (!*text || strlen(text) >= CONTROL_TEXT - 1)
-		return false;
-	while (debug_flags_of(*text))
-		text++;
-	return !*text;
-}
-
 static int set_action(struct debug_job *job, int option)
 {
 	if (job->action && job->action != option)
@@ -190,7 +178,7 @@ static int check(void *arg, int argc, char **argv)
 	if (optind + 1 < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind + 1]);
 	job->debug_flags = argv[optind];
-	if (!are_debug_flags(job->debug_flags))
+	if (!debug_flags_are(job->debug_flags))
 		return util_usage_error(COMMAND, "'%s': debug flags are %s", job->debug_flags,
 					debug_flags_list(known, ", ", " and "));
 	return job->nr_patterns ? EXIT_OK : ask_for_caches();

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "inspect/control.h"
 #include "inspect/options.h"
 
 slab_flags_t debug_flags_all(void)
@@ -27,6 +28,18 @@ slab_flags_t debug_flags_of(char letter)
 		if (toupper((unsigned char)letter) == debug_flag_texts[i].letter)
 			return debug_flag_texts[i].flag;
 	return 0;
+}
+
+bool debug_flags_are(const char *text)
+{
+	if (!strcmp(text, "-"))
+		return true;
+	text += *text == '+' || *text == '-';
+	if (!*text || strlen(text) >= CONTROL_TEXT - 1)
+		return false;
+	while (debug_flags_of(*text))
+		text++;
+	return !*text;
 }
 
 const char *debug_flags_text(char buf[DEBUG_FLAGS_TEXT], slab_flags_t flags)

@@ -6,6 +6,8 @@
 #ifndef TOOLS_DEBUG_FLAGS_H
 #define TOOLS_DEBUG_FLAGS_H
 
+#include <stdbool.h>
+
 #include <uslab/slab.h>
 
 #define DEBUG_FLAGS_TEXT 32 /* bytes of each text, with the NUL */
@@ -14,6 +16,8 @@
 slab_flags_t debug_flags_all(void);
 /* Either case; 0: no such letter. */
 slab_flags_t debug_flags_of(char letter);
+/* Does a command take it: some of them, perhaps after + or -, or "-"? */
+bool debug_flags_are(const char *text);
 /* "FZ"; "-" for none. Returns buf. */
 const char *debug_flags_text(char buf[DEBUG_FLAGS_TEXT], slab_flags_t flags);
 /* All of them, with these texts between two and before the last one. Returns buf. */

@@ -163,7 +163,14 @@ static void ask_debug(struct top *top, const struct snapshot_cache *c)
 
 	snprintf(question, sizeof(question), "debug flags of %.64s (%s, - for none):", c->name,
 		 debug_flags_list(known, " ", " "));
-	if (top_screen_ask(question, debug_flags, sizeof(debug_flags)))
+	if (!top_screen_ask(question, debug_flags, sizeof(debug_flags)))
+		return;
+	if (!*debug_flags) /* Enter by mistake */
+		say(top, "nothing is changed; - is for no debug flags");
+	else if (!debug_flags_are(debug_flags))
+		snprintf(top->message, sizeof(top->message), "'%s': debug flags are %s, - for none",
+			 debug_flags, debug_flags_list(known, ", ", " and "));
+	else
 		perform(top, c, "debug", CONTROL_DEBUG, debug_flags);
 }
 

@@ -35,11 +35,24 @@ static void test_texts(void **unused)
 	assert_string_equal(debug_flags_list(text, ", ", " and "), "F, Z, P, U, T and A");
 }
 
+static void test_what_commands_take(void **unused)
+{
+	static const char *const none[] = { "", "+", "--", "x", "FX", "F-", "none", " F" };
+	static const char *const some[] = { "-", "F", "fzput", "+A", "-U" };
+
+	(void)unused;
+	for (unsigned int i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_false(debug_flags_are(none[i]));
+	for (unsigned int i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		assert_true(debug_flags_are(some[i]));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_what_commands_take),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

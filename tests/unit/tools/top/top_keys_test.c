@@ -20,6 +20,7 @@ static enum control_command last;
 static bool more; /* what the process answers */
 static int error; /* likewise */
 static enum filtered filtered;
+static const char *answer_given; /* to a question */
 
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
@@ -55,7 +56,7 @@ const char *command_lacks_thread(struct target *t, const struct target_root *roo
 bool top_screen_ask(const char *question, char *answer, size_t size)
 {
 	(void)question;
-	snprintf(answer, size, "FZ");
+	snprintf(answer, size, "%s", answer_given);
 	return true;
 }
 
@@ -95,6 +96,7 @@ static int setup(void **state)
 	sent = 0;
 	more = false;
 	error = 0;
+	answer_given = "FZ";
 	return 0;
 }
 
@@ -167,6 +169,26 @@ static void test_other_keys_call_it_off(void **state)
 	assert_int_equal(last, CONTROL_DEBUG);
 }
 
+/* What is no debug flags is not sent; without a text all of them would go. */
+static void test_answers(void **state)
+{
+	(void)state;
+	answer_given = "";
+	press("d");
+	assert_int_equal(sent, 0);
+	assert_string_equal(top->message, "nothing is changed; - is for no debug flags");
+	answer_given = "FX";
+	press("d");
+	assert_int_equal(sent, 0);
+	assert_string_equal(top->message, "'FX': debug flags are F, Z, P, U, T and A, - for none");
+	answer_given = "-";
+	press("d");
+	assert_int_equal(sent, 1);
+	answer_given = "+fz";
+	press("d");
+	assert_int_equal(sent, 2);
+}
+
 /* The rows changed meanwhile. */
 static void test_another_cache(void **state)
 {
@@ -227,6 +249,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_second_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_filters, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_keys_call_it_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_another_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
