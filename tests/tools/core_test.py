@@ -382,6 +382,58 @@ int main(void)
         self.fails(path, "is truncated")
         self.fails(path, "what is there has no uslab; its data may be among what is missing")
 
+    def gcore(self, process):
+        path = os.path.join(self.place, "core.gdb")
+        subprocess.run(["gdb", "-p", str(process.pid), "-batch", "-ex", f"gcore {path}"], check=True,
+                       capture_output=True, timeout=300)
+        return path
+
+    @unittest.skipUnless(shutil.which("gdb"), "no gdb to make a core file with")
+    def test_cut_in_its_notes(self):
+        """gcore writes them last."""
+        path = self.gcore(self.start(self.widgets))
+        with open(path, "rb") as stream:
+            headers = stream.read(1 << 16)
+        count = struct.unpack_from("<H", headers, 56)[0]
+        offset, size = next((header[2], header[5]) for header in
+                            (struct.unpack_from("<IIQQQQQQ", headers, 64 + 56 * i) for i in range(count))
+                            if header[0] == 4)
+        os.truncate(path, offset + 1000)
+        missing = re.escape(f"{path} is truncated: {size - 1000} bytes are missing, among them which files")
+        for command in ("info", "track"):
+            run = subprocess.run([BIN, command, "--core", path], capture_output=True, text=True, check=False,
+                                 timeout=300)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertRegex(run.stderr, f"^uslab {command}: {missing}")
+
+    def track(self, *arguments):
+        return subprocess.run([BIN, "track", "--core", *arguments], capture_output=True, text=True, check=False,
+                              timeout=300)
+
+    def test_never_tracked(self):
+        """There is no table of it, but how to have one."""
+        path = self.core_of(self.start(self.widgets))
+        for arguments in ((), ("--json",), ("-c", "array")):
+            run = self.track(path, *arguments)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertRegex(run.stderr, r"^uslab track: no cache of \S+ was tracked.*USLAB_DEBUG=U.*--keep\n$")
+
+    def test_tracked_program_is_gone(self):
+        """That it can be named is said; once it is there are names."""
+        program = self.start_tracked(0x33)
+        path = self.core_of(program.process)
+        moved = program.path + ".moved"
+        os.rename(program.path, moved)
+        run = self.track(path, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stderr, f"uslab track: {program.path} cannot be opened, and code in it has no names; if "
+                         f"it is elsewhere: uslab track --core {path} PROGRAM\n")
+        run = self.track(path, moved, "--json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn('"keep"', run.stdout)
+        shutil.copy("/bin/sh", program.path)
+        self.assertIn(f"{program.path} has changed since, and code", self.track(path).stderr)
+
     def test_other_machines(self):
         path = self.core_of(self.start(self.widgets))
         with open(path, "rb") as stream:

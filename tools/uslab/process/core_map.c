@@ -333,6 +333,7 @@ static const char *read_note_segment(struct core_map *map, const Elf64_Phdr *hea
 	const char *why = NULL;
 	char *notes;
 
+	map->missing += header->p_filesz - size;
 	if (size > MAX_NOTES - map->notes_size)
 		return DAMAGED;
 	map->notes_size += size;

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "process/core.h"
 #include "track/track.h"
 #include "options.h"
 #include "util.h"
@@ -251,7 +252,7 @@ static int choose_matching(struct tracking *t)
 	int status = EXIT_OK;
 	bool made = false;
 
-	if (options->source.kind != SOURCE_CORE && !options->off)
+	if (!options->off)
 		status =
 			command_prepare(&t->source.target, t->source.root, options->wait_ms, &made);
 	if (status == EXIT_OK && made)
@@ -259,14 +260,34 @@ static int choose_matching(struct tracking *t)
 	return status == EXIT_OK ? track_choose_matching(t) : status;
 }
 
+/* Of a core all that was tracked, or what of that was named. */
+static int choose_of_core(struct tracking *t)
+{
+	int status = EXIT_OK;
+
+	if (t->options->nr_patterns)
+		status = track_choose_matching(t);
+	else
+		track_choose_tracked(t);
+	if (status != EXIT_OK || track_any_tracked(t))
+		return status;
+	return util_fail(COMMAND,
+			 "no cache of %s was tracked%s. Next time start the program with "
+			 "USLAB_DEBUG=U, or have it tracked on by uslab track --keep",
+			 t->source.title,
+			 t->options->nr_patterns ? " of those that are named" : "");
+}
+
 static int choose(struct tracking *t)
 {
 	const struct track_options *options = t->options;
 
+	if (options->source.kind == SOURCE_CORE)
+		return choose_of_core(t);
 	if (options->nr_patterns)
 		return choose_matching(t);
 	track_choose_tracked(t);
-	if (options->off || options->source.kind == SOURCE_CORE) {
+	if (options->off) {
 		if (!t->nr_caches)
 			util_warn(COMMAND, "no cache of %s is tracked", t->source.title);
 		return EXIT_OK;
@@ -420,6 +441,19 @@ static int switch_all_off(struct tracking *t)
 	return EXIT_OK;
 }
 
+static void warn_lost_program(const struct tracking *t)
+{
+	bool changed;
+	const char *file = core_lost_program(t->source.core, &changed);
+
+	if (file)
+		util_warn(COMMAND,
+			  "%s %s, and code in it has no names; if it is elsewhere: "
+			  "uslab track --core %s PROGRAM",
+			  file, changed ? "has changed since" : "cannot be opened",
+			  t->options->source.core);
+}
+
 static int run(struct tracking *t)
 {
 	const struct track_options *options = t->options;
@@ -436,7 +470,10 @@ static int run(struct tracking *t)
 			     : resolve_process(options->source.pid);
 	if (!t->resolve)
 		return util_fail(COMMAND, "out of memory");
-	return options->source.kind == SOURCE_CORE ? track_run_once(t) : track_process(t);
+	if (options->source.kind != SOURCE_CORE)
+		return track_process(t);
+	warn_lost_program(t);
+	return track_run_once(t);
 }
 
 int cmd_track(int argc, char **argv)

@@ -133,6 +133,8 @@ int track_choose_matching(struct tracking *t);
 int track_choose_growing(struct tracking *t);
 /* Of all caches those that are tracked already, or were. */
 void track_choose_tracked(struct tracking *t);
+/* Is one of the chosen caches tracked, or was? */
+bool track_any_tracked(const struct tracking *t);
 /* Of that cache; of whole pages in the arena and mapped ones together. */
 unsigned long track_live_objects(const struct snapshot *s, const struct snapshot_cache *c);
 

@@ -113,6 +113,14 @@ void track_choose_tracked(struct tracking *t)
 	find_how(t);
 }
 
+bool track_any_tracked(const struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (is_tracked(&t->snapshot->cache[track_index_of(t, &t->cache[i])]))
+			return true;
+	return false;
+}
+
 static bool matches_any(const struct tracking *t, const struct snapshot_cache *c)
 {
 	for (unsigned int i = 0; i < t->options->nr_patterns; i++)

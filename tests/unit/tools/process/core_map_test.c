@@ -161,6 +161,24 @@ static void test_cut_short(void **state)
 	unlink(file.path);
 }
 
+/* gdb writes the notes behind the memory. */
+static void test_cut_in_notes(void **state)
+{
+	struct core_map map;
+
+	(void)state;
+	core_fill(&file);
+	core_write(&file);
+	assert_int_equal(truncate(file.path, (off_t)(file.segment[0].p_offset + 100)), 0);
+	assert_null(core_map_open(&map, file.path));
+	for (unsigned int i = 1; i <= file.nr_lines; i++)
+		map.missing -= file.segment[i].p_filesz;
+	assert_int_equal(map.missing, file.segment[0].p_filesz - 100);
+	assert_int_equal(map.nr_mappings, 0);
+	core_map_close(&map);
+	unlink(file.path);
+}
+
 /* Writes only the headers, and says what opening gives. */
 static const char *why(const struct core_file *c, const void *start, size_t size)
 {
@@ -282,10 +300,11 @@ static void test_damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_core),    cmocka_unit_test(test_across_ends),
-		cmocka_unit_test(test_overlaps),    cmocka_unit_test(test_changed_program),
-		cmocka_unit_test(test_cut_short),   cmocka_unit_test(test_many_notes),
-		cmocka_unit_test(test_other_files), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_own_core),   cmocka_unit_test(test_across_ends),
+		cmocka_unit_test(test_overlaps),   cmocka_unit_test(test_changed_program),
+		cmocka_unit_test(test_cut_short),  cmocka_unit_test(test_cut_in_notes),
+		cmocka_unit_test(test_many_notes), cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
