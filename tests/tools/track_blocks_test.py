@@ -136,6 +136,17 @@ class TrackBlocks(InFolder):
         self.assertEqual(uslab("track", "-p", pid, "--off").returncode, 0)
         self.assertFalse(self.row(pid)["flags"]["store_user"])
 
+    def test_rows_that_are_no_caches(self):
+        """They say what they are, and how whole pages are called."""
+        pid = self.start()
+        for name, text in (("malloc-mapped", "malloc-mapped are blocks of whole pages, which go by the name "
+                                             "malloc-large"), ("free-pages", "free-pages is no cache")):
+            for arguments in (("track", "-p", pid, "-c", name, "--once"), ("debug", "-p", pid, "-c", name, "F"),
+                              ("debug", "-p", pid, "-c", name, "--status"),
+                              ("defrag", "-p", pid, "-c", name)):
+                result = uslab(*arguments)
+                self.assertEqual((result.returncode, result.stderr), (1, f"uslab {arguments[0]}: {text}\n"))
+
     def test_debug_flags(self):
         pid = self.start()
         result = uslab("debug", "-p", pid, "--cache", "malloc-large", "U")

@@ -219,6 +219,18 @@ bool debug_is_chosen(const struct debug_job *job, const struct snapshot *s,
 	return false;
 }
 
+static int fail_unmatched(const struct debug_job *job, const char *pattern)
+{
+	const struct snapshot_cache *row = pattern_no_cache(job->before, pattern);
+	char why[PATTERN_WHY];
+
+	if (row)
+		return util_fail(job->target->command, "%s",
+				 pattern_why_not(why, job->before, row));
+	return util_fail(job->target->command, "process %d (%s) has no cache '%s'",
+			 (int)job->source.pid, job->target->program, pattern);
+}
+
 int debug_check_patterns(const struct debug_job *job)
 {
 	const struct snapshot *s = job->before;
@@ -229,9 +241,7 @@ int debug_check_patterns(const struct debug_job *job)
 		while (k < s->nr_caches && !pattern_matches(s, &s->cache[k], job->pattern[i]))
 			k++;
 		if (k == s->nr_caches)
-			return util_fail(job->target->command, "process %d (%s) has no cache '%s'",
-					 (int)job->source.pid, job->target->program,
-					 job->pattern[i]);
+			return fail_unmatched(job, job->pattern[i]);
 	}
 	return EXIT_OK;
 }
@@ -261,7 +271,7 @@ static int show_status(const struct debug_job *job)
 		       c->objects, c->tracked, c->debug_slabs, c->sampled ? "  sampled" : "");
 	}
 	if (!count && job->named)
-		return util_fail(COMMAND, "no cache matches");
+		return debug_check_patterns(job);
 	if (!count)
 		util_warn(COMMAND, "no cache of process %d (%s) is checked", (int)job->source.pid,
 			  job->target->program);

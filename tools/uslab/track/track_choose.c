@@ -137,13 +137,22 @@ static bool matches_some(const struct tracking *t, const char *pattern)
 	return false;
 }
 
+static int fail_unmatched(const struct tracking *t, const char *pattern)
+{
+	const struct snapshot_cache *row = pattern_no_cache(t->snapshot, pattern);
+	char why[PATTERN_WHY];
+
+	if (row)
+		return util_fail(t->options->command, "%s", pattern_why_not(why, t->snapshot, row));
+	return util_fail(t->options->command, "%s has no cache '%s'", t->source.title, pattern);
+}
+
 int track_choose_matching(struct tracking *t)
 {
 	t->nr_caches = 0;
 	for (unsigned int i = 0; i < t->options->nr_patterns; i++)
 		if (!matches_some(t, t->options->pattern[i]))
-			return util_fail(t->options->command, "%s has no cache '%s'",
-					 t->source.title, t->options->pattern[i]);
+			return fail_unmatched(t, t->options->pattern[i]);
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (matches_any(t, &t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);

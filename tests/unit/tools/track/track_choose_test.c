@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -121,6 +122,50 @@ static void test_matching(void **state)
 	assert_true(chosen(192)->sampled);
 }
 
+/* Rows of `uslab info` that are no caches say what they are. */
+static void test_no_caches(void **state)
+{
+	static const char *const rows[] = { "free-pages", "malloc-mapped", "nothing" };
+
+	(void)state;
+	options.nr_patterns = 1;
+	assert_int_equal(snapshot_take(t->snapshot, &f.reader, FAKE_ROOT), 0);
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static const char *const texts[] = {
+			"free-pages is no cache\n",
+			"malloc-mapped are blocks of whole pages, which go by the name "
+			"malloc-large\n",
+			" has no cache 'nothing'\n",
+		};
+		char *text = NULL;
+		size_t size = 0;
+		FILE *said = open_memstream(&text, &size);
+
+		options.pattern[0] = rows[i];
+		util_collect(said);
+		assert_int_equal(track_choose_matching(t), EXIT_FAILED);
+		util_collect(NULL);
+		fclose(said);
+		assert_string_equal(text, texts[i]);
+		free(text);
+	}
+}
+
+/* In none of the chosen caches is anything that was tracked. */
+static void test_any_tracked(void **state)
+{
+	(void)state;
+	fake_cache(&f, 192, "plain", 64, 8);
+	make_cache(193, 0, 0);
+	options.nr_patterns = 1;
+	options.pattern[0] = "plain";
+	assert_int_equal(snapshot_take(t->snapshot, &f.reader, FAKE_ROOT), 0);
+	assert_int_equal(track_choose_matching(t), EXIT_OK);
+	assert_false(track_any_tracked(t));
+	choose();
+	assert_true(track_any_tracked(t));
+}
+
 /* As many as a process may have. */
 static void test_many(void **state)
 {
@@ -142,6 +187,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sampled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_matching, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_caches, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any_tracked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 	};
 
