@@ -408,6 +408,8 @@ class Usage(unittest.TestCase):
                           *(["-p", "1", "-c", "a", "--capacity", number]
                             for number in ("", "x", "-1", "4 ", "1025", "4294967295", "0x4", "none"))):
             self.refused(2, *arguments)
+        self.assertIn("'0' is no number of seconds from 1 to 86400",
+                      uslab("debug", "-p", "1", "-c", "a", "--wait=0", "F").stderr)
 
     def test_no_process(self):
         self.refused(1, "-p", "4194304", "-c", "a", "F")

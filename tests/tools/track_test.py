@@ -468,8 +468,11 @@ class Track(InFolder):
         self.assertIn("no cache 'none'", self.track("-c", "none", "--once", status=1))
         self.assertIn("no cache 'no*'",
                       self.track("-c", "malloc-*", "-c", "no*", "--once", status=1))
-        text = self.track("-c", CACHE, "--folded=/nonexistent/f", "-i", 0.3, status=1)
-        self.assertIn("/nonexistent/f", text)
+        # before anything is watched
+        text = self.track("--folded=/nonexistent/f", status=1)
+        self.assertEqual(text, "uslab track: /nonexistent/f: No such file or directory\n")
+        text = self.track("-c", CACHE, "--folded=/dev/full", "-i", 0.3, status=1)
+        self.assertIn("cannot write '/dev/full': No space left on device\n", text)
         self.assertEqual(self.debug_flags(), (False, False))
 
     def test_usage(self):
@@ -481,6 +484,7 @@ class Track(InFolder):
             result = uslab("track", *arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)
+        self.assertIn("a process or a core, not both", uslab("track", "-p", "1", "--core=x").stderr)
         self.assertIn("usage: uslab track", uslab("track", "--help").stdout)
         self.assertEqual(uslab("track", "-p", os.getpid()).returncode, 1)
 

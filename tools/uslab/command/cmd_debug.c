@@ -136,7 +136,8 @@ static int set_option(void *arg, int option, const char *value)
 		return EXIT_OK;
 	case OPTION_WAIT:
 		if (!util_parse_number(value, 1, 86400, &number))
-			return util_usage_error(COMMAND, "'%s' is no number of seconds", value);
+			return util_usage_error(
+				COMMAND, "'%s' is no number of seconds from 1 to 86400", value);
 		job->wait_ms = (unsigned int)number * 1000;
 		return EXIT_OK;
 	case OPTION_CAPACITY:

@@ -220,7 +220,9 @@ static int check(void *arg, int argc, char **argv)
 		options->source.program = argv[optind++];
 	if (optind < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
-	if (core == (options->source.pid != 0))
+	if (core && options->source.pid)
+		return util_usage_error(COMMAND, "a process or a core, not both");
+	if (!core && !options->source.pid)
 		return util_usage_error(COMMAND, "which process? Use -p PID or --core FILE");
 	if (core && options->off)
 		return util_usage_error(COMMAND, "--off is for running programs");
@@ -459,6 +461,8 @@ static int run(struct tracking *t)
 	const struct track_options *options = t->options;
 	int status = source_snapshot(&t->source, t->snapshot);
 
+	if (status == EXIT_OK && !options->off)
+		status = track_open_folded(t);
 	if (status == EXIT_OK)
 		status = choose(t);
 	if (status != EXIT_OK || track_stopped())
@@ -504,6 +508,7 @@ int cmd_track(int argc, char **argv)
 	status = source_open(&t->source, &options.source);
 	if (status == EXIT_OK) {
 		status = run(t);
+		track_close_folded(t);
 		source_close(&t->source);
 	}
 	resolve_close(t->resolve);

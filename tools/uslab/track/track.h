@@ -96,6 +96,7 @@ struct tracking {
 	struct source source;
 	struct snapshot *snapshot;
 	struct resolve *resolve;
+	FILE *folded; /* for --folded, open; NULL: none was asked for, or it is written */
 	struct command_sampler sampler;
 	unsigned int nr_caches;
 	struct track_cache cache[TRACK_MAX_CACHES];
@@ -117,6 +118,13 @@ void track_catch_signals(void);
 bool track_stopped(void);
 /* A signal ends it early, and the end of the process; false: there was one. */
 bool track_sleep(const struct tracking *t, double seconds);
+/*
+ * The file of --folded, before anything is watched: it may not be one that can be written. EXIT_OK,
+ * also where none was asked for; EXIT_FAILED after a message.
+ */
+int track_open_folded(struct tracking *t);
+/* Also where it is not open; without a message. */
+void track_close_folded(struct tracking *t);
 /*
  * After the interval one table, or what was asked for in its place; should the process end before,
  * the last snapshot, with a warning. The exit status, after a message if it is not EXIT_OK.

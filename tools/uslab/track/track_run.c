@@ -65,19 +65,35 @@ static int fail_errno(const struct tracking *t, const char *what, int error)
 	return util_fail(COMMAND, "%s: %s", what, strerror(-error));
 }
 
+int track_open_folded(struct tracking *t)
+{
+	const char *path = t->options->folded;
+
+	if (path)
+		t->folded = strcmp(path, "-") != 0 ? fopen(path, "we") : stdout;
+	return path && !t->folded ? fail_errno(t, path, -errno) : EXIT_OK;
+}
+
+void track_close_folded(struct tracking *t)
+{
+	if (t->folded && t->folded != stdout)
+		fclose(t->folded);
+	t->folded = NULL;
+}
+
 static int write_folded(struct tracking *t)
 {
 	const char *path = t->options->folded;
-	FILE *out = strcmp(path, "-") != 0 ? fopen(path, "we") : stdout;
-	bool failed;
+	int error = 0;
 
-	if (!out)
-		return fail_errno(t, path, -errno);
-	track_print_folded(out, t, t->options->order == TRACK_BY_OBJECTS);
-	failed = fflush(out) || ferror(out);
-	if (out != stdout)
-		failed |= fclose(out) != 0;
-	return failed ? util_fail(COMMAND, "cannot write '%s'", path) : EXIT_OK;
+	errno = 0;
+	track_print_folded(t->folded, t, t->options->order == TRACK_BY_OBJECTS);
+	if (fflush(t->folded) || ferror(t->folded))
+		error = errno ? errno : EIO;
+	if (t->folded != stdout && fclose(t->folded) && !error)
+		error = errno;
+	t->folded = NULL;
+	return error ? util_fail(COMMAND, "cannot write '%s': %s", path, strerror(error)) : EXIT_OK;
 }
 
 /* Rows that fit on a terminal of this height, with headlines and stacks. */
