@@ -264,7 +264,7 @@ class Lists(Case):
     def test_bytes(self):
         self.assertIn("\nTCP                         23    1760          131072          3/3/1   18"
                       " 3  75  30 *dAPZFUT\n".replace("*", ""), self.info("-B"))
-        self.assertEqual(self.info("-BSN1"), self.info("-S", "--Bytes", "--lines=0"))
+        self.assertEqual(self.info("-BSN1"), self.info("-S", "--Bytes", "--lines=1"))
 
     def test_activity(self):
         self.assertEqual(self.info("-D", "-A", "-N1"), ACTIVITY)
