@@ -274,10 +274,10 @@ static int choose_of_core(struct tracking *t)
 	if (status != EXIT_OK || track_any_tracked(t))
 		return status;
 	return util_fail(COMMAND,
-			 "no cache of %s was tracked%s. Next time start the program with "
-			 "USLAB_DEBUG=U, or have it tracked on by uslab track --keep",
-			 t->source.title,
-			 t->options->nr_patterns ? " of those that are named" : "");
+			 "%s of %s was tracked. Next time start the program with USLAB_DEBUG=U, or "
+			 "switch tracking on with uslab track --keep",
+			 t->options->nr_patterns ? "none of these caches" : "no cache",
+			 t->source.title);
 }
 
 static int choose(struct tracking *t)
