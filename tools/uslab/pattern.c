@@ -3,8 +3,9 @@
  * uslab/pattern.c - caches by name, id or alias
  *
  * Flow:       called by cmd_debug.c, command/cmd_defrag.c, command/debug_capacity.c,
- *             info/info_change.c, track_choose.c and track_switch.c. In: a snapshot and a pattern;
- *             out: which of its caches the library will take for it, or why it takes none.
+ *             info/info_change.c, top/top_keys.c, track_choose.c and track_switch.c. In: a
+ *             snapshot and a pattern; out: which of its caches the library will take for it, or
+ *             why it takes none.
  */
 #include "pattern.h"
 

@@ -18,11 +18,12 @@
  */
 bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern);
 
+#define PATTERN_WHY (2 * SNAPSHOT_NAME_MAX + 80) /* bytes of the text */
+
 /*
  * Why no command is for a row that is no cache, though `uslab info` lists it. "": it is a cache, or
  * whole pages by the name that commands take. Returns buf.
  */
-#define PATTERN_WHY (2 * SNAPSHOT_NAME_MAX + 80)
 const char *pattern_why_not(char buf[PATTERN_WHY], const struct snapshot *s,
 			    const struct snapshot_cache *c);
 /* Of the rows that are no caches the first one of that name or pattern; NULL: none. */

@@ -3,8 +3,8 @@
  * uslab/top/top_keys.c - what the keys of `uslab top` do
  *
  * Flow:       called by cmd_top.c; calls top_screen.c to ask, top_rows.c for the row under the
- *             cursor, command/command.c for what changes the process, clock.c. In: a key; out:
- *             another view, a command, or a message.
+ *             cursor, pattern.c for rows that are no caches, command/command.c for what changes
+ *             the process, clock.c. In: a key; out: another view, a command, or a message.
  *
  * Keys that change the view, and keys that do something to the process. The latter are pressed
  * twice, or ask for more, since a slip of a finger must not change a process in production. They
@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "command/command.h"
 #include "command/debug_flags.h"
+#include "pattern.h"
 #include "top/top.h"
 
 #define WAIT_MS 2000	  /* for the process to carry out a command */
@@ -68,6 +69,7 @@ static const char *error_text(struct top *top, int error)
 static const struct snapshot_cache *choose(struct top *top)
 {
 	const struct top_row *row = top_current(top);
+	char why[PATTERN_WHY];
 
 	if (top->source.options.kind != SOURCE_PROCESS || top->ended) {
 		say(top, "only a running process that uses uslab can be changed");
@@ -75,6 +77,10 @@ static const struct snapshot_cache *choose(struct top *top)
 	}
 	if (!row) {
 		say(top, "no cache is shown");
+		return NULL;
+	}
+	if (*pattern_why_not(why, top->snapshot, row->cache)) {
+		snprintf(top->message, sizeof(top->message), "%.*s", TOP_TEXT - 1, why);
 		return NULL;
 	}
 	top_select(top, row);

@@ -234,6 +234,20 @@ static void test_time(void **state)
 	assert_int_equal(sent, 0);
 }
 
+/* A row that is no cache. */
+static void test_no_cache(void **state)
+{
+	(void)state;
+	top->snapshot->cache[0].id = 0;
+	strcpy(top->snapshot->cache[0].name, "free-pages");
+	top_add_sample(top->table, top->snapshot, 2);
+	top_make_rows(top->table, top->snapshot, top);
+	press("d");
+	assert_string_equal(top->message, "free-pages is no cache");
+	press("tt");
+	assert_int_equal(sent, 0);
+}
+
 static void test_immovable(void **state)
 {
 	(void)state;
@@ -253,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_immovable, setup, teardown),
 	};
 
