@@ -390,6 +390,14 @@ class Changes(Case):
             self.assertEqual(self.info("-p", pid, "-dfz", "^malloc-28672$"), "")
             self.assertTrue(self.caches(pid)["malloc-28672"]["flags"]["red_zone"])
 
+    def test_idle_program(self):
+        """It takes no command, and is not asked where there is nothing to do."""
+        program = self.folder.compile("idle", IDLE)
+        with Started(BIN, "run", program) as pid:
+            self.assertEqual(self.info("-p", pid, "-d"), "")
+            self.refused("malloc-mapped are blocks of whole pages, which go by the name malloc-large",
+                         "-p", pid, "-da", "^malloc-mapped$")
+
     def test_no_such_cache(self):
         pid = self.start()
         text = "no cache in use matches 'no-such.*cache'"

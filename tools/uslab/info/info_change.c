@@ -60,13 +60,32 @@ static bool prepare(const struct info *info, const struct snapshot_cache *c, cha
 	}
 }
 
+/*
+ * An idle process is not waited for where that cannot change what is done: debug flags that no
+ * cache has are to be off, or the pattern means rows that are no caches.
+ */
+static bool may_mean_unused(const struct info *info, struct info_subject *subject)
+{
+	struct info_options options = info->options;
+
+	options.only_caches = false;
+	if (!subject->nr_rows)
+		return !info_rows(subject->s, &options, subject->rows);
+	for (unsigned int i = 0; i < subject->nr_rows; i++)
+		if (subject->rows[i].cache->flags & DEBUG_SLAB_FLAGS)
+			return true;
+	return info->debug != 0;
+}
+
 /* Of malloc's caches also those that are not used yet, which have debug flags from then on. */
 static int find_unused(const struct info *info, struct info_subject *subject)
 {
 	struct source *source = &subject->source;
 	bool made = false;
-	int status = command_prepare(&source->target, source->root, COMMAND_WAIT_MS, &made);
+	int status = EXIT_OK;
 
+	if (may_mean_unused(info, subject))
+		status = command_prepare(&source->target, source->root, COMMAND_WAIT_MS, &made);
 	if (status == EXIT_OK && made)
 		status = source_snapshot(source, subject->s);
 	if (status == EXIT_OK && made)
