@@ -552,6 +552,13 @@ class Listings(Case):
 
 
 class Json(Case):
+    def name_of(self, name):
+        """What a program of that name is called, which has any bytes."""
+        program = os.path.join(self.folder.path, name)
+        shutil.copy(self.folder.widgets("static"), program)
+        with Started(program) as pid:
+            return self.json(pid)["program"]
+
     def test_schema(self):
         fields = {"": set()}
         for line in uslab("info", "--fields").stdout.splitlines():
@@ -570,6 +577,8 @@ class Json(Case):
         self.assertEqual(set(data["uslab"]), fields["uslab"])
         self.assertEqual(set(data["memory"]), fields["memory, in bytes"] | {"kinds"})
         self.assertEqual(set(data["memory"]["kinds"]), fields["memory, kinds"])
+        self.assertEqual(self.name_of("w\u00fc\u20ac"), "w\u00fc\u20ac")
+        self.assertEqual(self.name_of("w\x1b\u009bx"), "w???x")
         for cache in data["caches"]:
             memory = cache.pop("memory")
             self.assertEqual(memory is None, cache["id"] == 0)

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "process/mapped_file.h"
+#include "util.h"
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_MAPPINGS (1u << 20) /* the kernel allows 65530 by default */
@@ -282,9 +283,8 @@ static void read_process(struct core_map *map, const void *desc, size_t size)
 	memcpy(&info, desc, sizeof(info));
 	map->pid = info.pr_pid;
 	memcpy(map->name, info.pr_fname, sizeof(info.pr_fname));
-	for (char *p = map->name; *p; p++)
-		if (*p < ' ' || *p > '~')
-			*p = '?';
+	map->name[strcspn(map->name, "\n")] = '\0';
+	util_make_printable(map->name);
 }
 
 static void read_auxv(struct core_map *map, const uint64_t *words, size_t size)
