@@ -70,6 +70,13 @@ void util_make_printable(char *text)
 	}
 }
 
+void util_make_line(char *text)
+{
+	util_make_printable(text);
+	while ((text = strchr(text, '\n')))
+		*text = '?';
+}
+
 /* text: NULL if there was no memory for it. */
 static void print_message(const char *command, char *text)
 {

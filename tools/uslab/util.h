@@ -58,6 +58,8 @@ void util_collect(FILE *to);
  * becomes '?'. Messages are made so.
  */
 void util_make_printable(char *text);
+/* The same, in one line: '?' for newlines, too. */
+void util_make_line(char *text);
 
 /*
  * What to answer when getopt_long(), called with opterr = 0 and an option string that begins with

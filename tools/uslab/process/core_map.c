@@ -283,8 +283,7 @@ static void read_process(struct core_map *map, const void *desc, size_t size)
 	memcpy(&info, desc, sizeof(info));
 	map->pid = info.pr_pid;
 	memcpy(map->name, info.pr_fname, sizeof(info.pr_fname));
-	map->name[strcspn(map->name, "\n")] = '\0';
-	util_make_printable(map->name);
+	util_make_line(map->name);
 }
 
 static void read_auxv(struct core_map *map, const uint64_t *words, size_t size)

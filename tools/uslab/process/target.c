@@ -209,7 +209,7 @@ static void read_program(struct target *t)
 	}
 	t->program[n > 0 ? n : 0] = '\0';
 	t->program[strcspn(t->program, "\n")] = '\0';
-	util_make_printable(t->program);
+	util_make_line(t->program);
 }
 
 /* Takes a line of /proc/PID/maps; false: out of memory. Lines without a file are passed over. */

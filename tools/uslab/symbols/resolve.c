@@ -481,9 +481,7 @@ static const char *keep(struct resolve *r, const char *text)
 	r->texts = kept;
 	/* file names and symbols end up on terminals and in JSON, in one line */
 	memcpy(kept->text, text, len + 1);
-	util_make_printable(kept->text);
-	for (char *at = strchr(kept->text, '\n'); at; at = strchr(at, '\n'))
-		*at = '?';
+	util_make_line(kept->text);
 	return kept->text;
 }
 
