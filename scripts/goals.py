@@ -31,6 +31,14 @@ def number(value):
     return f"{value:.0f}" if isinstance(value, int) or value >= 100 else figure(value)
 
 
+def said(reached):
+    """Bold where it is not enough, then with as many digits as show it."""
+    if reached.value <= reached.limit:
+        return number(reached.value)
+    text = number(reached.value)
+    return f"**{text if float(text) > reached.limit else f'{reached.value:.3f}'}**"
+
+
 # ---- what the results say ----
 
 def entry(result, name):
@@ -178,9 +186,7 @@ def held(found):
                           f"{error or 'something is missing'}") from error
         except Failure as error:
             raise Failure(f"{os.path.join(run.path, benchmark)}.json: {error}") from error
-        met = reached.value <= reached.limit
-        shown = number(reached.value)
-        rows.append(((what, goal, shown if met else f"**{shown}**", reached.beside), run, result))
+        rows.append(((what, goal, said(reached), reached.beside), run, result))
     if not rows:
         raise Failure("there are no results; make bench")
     return rows

@@ -96,6 +96,10 @@ class Goals(InTree):
         self.assertIn("1 of 2 are reached", self.page())
         self.assertIn("\n\nmore\n", self.page())
 
+    def test_hardly_missed(self):
+        self.add(pair(own=3.012))
+        self.assertEqual(self.rows()["own cache, a pair"][1], "**0.301**")
+
     def test_to_one_and_spread(self):
         self.add(modes())
         rows = self.rows()
