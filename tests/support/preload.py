@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 SKIP = 77
+CAP_SYS_ADMIN = 21
 PEAK_LIMIT = 1.1  # of glibc's peak resident memory
 CPU_PEAK = 5  # KiB for each possible CPU: a page at start, and its share of tables
 SOAK = max(1, int(os.environ.get("USLAB_SOAK", "1")))
@@ -34,6 +35,20 @@ def need(*programs):
     for program in programs:
         if not shutil.which(program):
             skip(f"{program} is not installed")
+
+
+def calls_may_be_forbidden():
+    """
+    Does the library do without some calls, as a filter of system calls may forbid them? Not under
+    those of a container (docs/system-calls.md).
+    """
+    with open("/proc/self/status", encoding="ascii", errors="replace") as stream:
+        status = dict(line.split(":", 1) for line in stream if ":" in line)
+    if status.get("Seccomp", "1").strip() == "0":
+        return False
+    capabilities = int(status.get("CapBnd", "-1"), 16)
+    return (status.get("NoNewPrivs", "1").strip() != "0" or capabilities >> CAP_SYS_ADMIN & 1 != 0 or
+            "Seccomp_filters" not in status)
 
 
 def fail(why):
