@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -16,22 +15,11 @@ SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.
 SCRIPT = os.path.join(SOURCE, "scripts", "charts.py")
 sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
 import charts  # noqa: E402
-from folder import InOwnFolder  # noqa: E402
+from results import RUN, ResultsTree, result  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAGE = f"# it\n\n{charts.BEGIN}\nstale\n{charts.END}\n\nmore\n"
-RUN = "0123456789ab-maker-fast"
 PEERS = tuple(f"peer{n}" for n in range(10))  # more than there are colours
-
-
-def result(benchmark, contestants, date="2030-01-02T03:04:05Z", **more):
-    """contestants: {name: (role, {metric: median})}"""
-    return {"benchmark": benchmark, "version": "9.8.7", "date": date, "note": "commit 0123456789ab",
-            "machine": {"cpu": "Maker(R) Fast CPU @ 2 GHz", "cpus": 4, "kernel": "Linux 6.1.2-local",
-                        "libc": "glibc 2.36", "compiler": "GCC 12", "load": 0.1},
-            "contestants": [{"name": name, "role": role, "metrics": {
-                metric: {"median": value} for metric, value in metrics.items()}}
-                for name, (role, metrics) in contestants.items()], **more}
 
 
 def pair(**more):
@@ -58,25 +46,12 @@ def whole():
                   programs=[{"name": "redis"}, {"name": "z3"}])
 
 
-class InTree(InOwnFolder):
-    def setUp(self):
-        super().setUp()
-        self.put(charts.PAGE, PAGE)
-
-    def add(self, *results, run=RUN):
-        for one in results:
-            self.put(f"bench/results/{run}/{one['benchmark']}.json", json.dumps(one))
-
-    def run_script(self, *arguments):
-        return subprocess.run([sys.executable, SCRIPT, "--root", self.folder, *arguments],
-                              capture_output=True, text=True, check=False)
+class InTree(ResultsTree):
+    SCRIPT, PAGE, TEXT = SCRIPT, charts.PAGE, PAGE
 
     def draw(self):
         run = self.run_script()
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-
-    def page(self):
-        return charts.content(os.path.join(self.folder, charts.PAGE))
 
     def picture(self, name):
         path = os.path.join(self.folder, charts.PICTURES, f"chart-{name}.svg")

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """scripts/goals.py: what is reached is what the results say, and what they do not say has no row."""
-import json
 import os
-import subprocess
 import sys
 import unittest
 
@@ -13,20 +11,9 @@ SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.
 SCRIPT = os.path.join(SOURCE, "scripts", "goals.py")
 sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
 import goals  # noqa: E402
-from folder import InOwnFolder  # noqa: E402
+from results import ResultsTree, result  # noqa: E402
 
 PAGE = f"# it\n\n{goals.BEGIN}\nstale\n{goals.END}\n\nmore\n"
-RUN = "0123456789ab-maker-fast"
-
-
-def result(benchmark, contestants, date="2030-01-02T03:04:05Z", **more):
-    """contestants: {name: (role, {metric: median})}"""
-    return {"benchmark": benchmark, "version": "9.8.7", "date": date, "note": "commit 0123456789ab",
-            "machine": {"cpu": "Maker(R) Fast CPU @ 2 GHz", "cpus": 4, "kernel": "Linux 6.1.2-local",
-                        "libc": "glibc 2.36", "compiler": "GCC 12", "load": 0.1},
-            "contestants": [{"name": name, "role": role, "metrics": {
-                metric: {"median": value, "max": value and 1.5 * value} for metric, value in metrics.items()}}
-                for name, (role, metrics) in contestants.items()], **more}
 
 
 def pair(own=3, **more):
@@ -57,21 +44,8 @@ def whole():
                     {"a": 9, "b": 10, "c": 30}, means={"all": means})
 
 
-class InTree(InOwnFolder):
-    def setUp(self):
-        super().setUp()
-        self.put(goals.PAGE, PAGE)
-
-    def add(self, *results, run=RUN):
-        for one in results:
-            self.put(f"bench/results/{run}/{one['benchmark']}.json", json.dumps(one))
-
-    def run_script(self, *arguments):
-        return subprocess.run([sys.executable, SCRIPT, "--root", self.folder, *arguments],
-                              capture_output=True, text=True, check=False)
-
-    def page(self):
-        return goals.content(os.path.join(self.folder, goals.PAGE))
+class InTree(ResultsTree):
+    SCRIPT, PAGE, TEXT = SCRIPT, goals.PAGE, PAGE
 
     def rows(self):
         """{what: [goal, reached, beside]}; rows named as the one before have its name as well."""
