@@ -597,7 +597,7 @@ class Options(InOwnFolder):
 
     def kill_first(self, *arguments):
         """Once more where this test came too late for the first worker, of slab."""
-        for _ in range(5):
+        for _ in range(20):
             status, text, errors = self.kill_worker(*arguments)
             if status and ": slub: " not in errors:
                 break
