@@ -129,6 +129,7 @@ def one(item):
 
 def contestants(text, drop_in):
     """All contestants, ours first; text None: Debian's that are installed, and glibc."""
+    drop_in = os.path.abspath(drop_in)  # programs run in folders of their own
     if text is None:
         found = [c for c in map(from_debian, DEBIAN) if c] + one(GLIBC)
     else:
@@ -149,7 +150,7 @@ def check_taken(contestant, load):
     if not contestant.path:
         return
     env = {**os.environ, **contestant.environment, "LD_PRELOAD": contestant.path}
-    run = subprocess.run([load, "--mode", "origin"], env=env, capture_output=True, text=True, check=False)
+    run = subprocess.run([load, "--mode", "origin"], env=env, capture_output=True, text=True, check=False, cwd=os.sep)
     origin = re.search(r"^text origin (.+)$", run.stdout, re.M)
     if run.returncode:
         raise Failure(f"{contestant.name}: a program that preloads {contestant.path} ends with status "

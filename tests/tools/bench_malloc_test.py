@@ -133,6 +133,14 @@ class Results(InFolder):
         run = self.bench("--quick", "--peers", "glibc", "--programs", "growth", "--json", "-")
         self.assertEqual(json.loads(run.stdout)["base"], "glibc")
 
+    def test_relative_build(self):
+        """Programs run in other folders: what is preloaded there is the library all the same."""
+        tree = self.program("cfrac", f"echo \"$LD_PRELOAD\" >>{self.folder}/preloaded\n")
+        self.quick("--build", os.path.relpath(BUILD, self.folder), "--programs", "cfrac", peers="glibc", env=tree)
+        with open(os.path.join(self.folder, "preloaded"), encoding="utf-8") as stream:
+            self.assertEqual(sorted({line.strip() for line in stream}),
+                             ["", os.path.join(BUILD, "lib", "libuslab_malloc.so")])
+
     def test_applications(self):
         """A server is measured although it waits for clients; what is not installed is not run."""
         result = self.quick("--programs", "perl,redis-server", env={"PERL_BADLANG": "0"})
