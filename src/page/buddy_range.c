@@ -129,7 +129,7 @@ static struct page *find_block_locked(unsigned long index)
 struct page *zone_find_free_locked(struct buddy_zone *zone, unsigned long index)
 {
 	unsigned int node = (unsigned int)(zone - buddy_zones);
-	struct page *page = page_at(zone_range_around_locked(node, index, index).start);
+	struct page *page = page_at(zone_range_start_locked(node, index));
 
 	if (page->type == PAGE_UNDIVIDED)
 		zone_divide_locked(zone, page);

@@ -124,8 +124,12 @@ static unsigned long start_of(unsigned int node, unsigned long index)
 	return word * 64 + 64 - (unsigned long)__builtin_clzl(used);
 }
 
-/* The end of the free pages in a row from page index on; index: it is not free. */
-static unsigned long end_of(unsigned int node, unsigned long index)
+/*
+ * The end of the free pages in a row from page index on; index: it is not free. start is where
+ * their range begins, or what there was of it before, which is on its list still if it is on one:
+ * then it knows its length.
+ */
+static unsigned long end_of(unsigned int node, unsigned long start, unsigned long index)
 {
 	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
 	unsigned long word = index / 64;
@@ -134,6 +138,8 @@ static unsigned long end_of(unsigned int node, unsigned long index)
 	if (index % 64)
 		used = ~page_map.free[word++] & ~0ul << index % 64;
 	while (!used) {
+		if (word * 64 - start >= RANGE_LEAST)
+			return start + page_at(start)->range_pages;
 		if (word % CHUNK_WORDS == 0) {
 			unsigned long chunk = word / CHUNK_WORDS;
 
@@ -219,7 +225,12 @@ static unsigned long dirty_of_range(unsigned long start, unsigned long nr_pages)
 struct zone_range zone_range_around_locked(unsigned int node, unsigned long index,
 					   unsigned long middle)
 {
-	return (struct zone_range){ start_of(node, index), end_of(node, middle) };
+	return (struct zone_range){ start_of(node, index), end_of(node, middle, middle) };
+}
+
+unsigned long zone_range_start_locked(unsigned int node, unsigned long index)
+{
+	return start_of(node, index);
 }
 
 unsigned long zone_range_dirty_locked(unsigned long start, unsigned long nr_pages)
@@ -243,7 +254,7 @@ static void note_freed(struct ranges *r, unsigned int node, unsigned long index,
 		       unsigned long middle, unsigned long nr_dirty)
 {
 	unsigned long start = start_of(node, index);
-	unsigned long end = end_of(node, middle);
+	unsigned long end = end_of(node, middle, middle);
 
 	if (end - start < RANGE_LEAST)
 		return;
@@ -267,7 +278,7 @@ static void note_taken(struct ranges *r, unsigned int node, unsigned long index,
 		       unsigned long middle)
 {
 	unsigned long start = start_of(node, index);
-	unsigned long end = end_of(node, middle);
+	unsigned long end = end_of(node, start, middle);
 	struct zone_dirty d = { 0, end - start };
 
 	if (d.of < RANGE_LEAST)

@@ -186,7 +186,7 @@ static unsigned long leave_undivided(struct buddy_zone *zone, unsigned long star
 bool zone_cut_locked(struct buddy_zone *zone, unsigned long index, unsigned long end,
 		     unsigned long *nr_dirty)
 {
-	unsigned long start = zone_range_around_locked(page_at(index)->node, index, index).start;
+	unsigned long start = zone_range_start_locked(page_at(index)->node, index);
 	struct page *page = page_at(start);
 	struct zone_dirty d = { page->range_dirty, page->range_pages };
 

@@ -194,6 +194,8 @@ struct zone_range {
 };
 struct zone_range zone_range_around_locked(unsigned int node, unsigned long index,
 					   unsigned long middle);
+/* Where the range begins that the free page index lies in. */
+unsigned long zone_range_start_locked(unsigned int node, unsigned long index);
 unsigned long zone_range_dirty_locked(unsigned long start, unsigned long nr_pages);
 void zone_list_range_locked(struct zone_range range, unsigned long nr_dirty);
 void zone_unlist_range_locked(unsigned long start, unsigned long nr_pages);
