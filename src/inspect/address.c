@@ -350,18 +350,15 @@ static void fill_free(struct snapshot *s, unsigned long number, struct address_i
 	}
 }
 
-/* Pages from a head on of which all but itself are of type NONE; 0: it is no such head. */
-static unsigned long pages_of_run(const struct page *page)
+static bool is_run(const struct page *page)
 {
-	if (page->type == PAGE_UNDIVIDED)
-		return page->range_pages;
-	return page->type == PAGE_RUN || page->type == PAGE_KEPT ? page->nr_pages : 0;
+	return page->type == PAGE_RUN || page->type == PAGE_KEPT;
 }
 
 /*
- * Pages of a page run, also of one that a CPU keeps, and of an undivided range are of type NONE but
- * for the first one, so its head is the next page before them that is of another: this returns its
- * number and reads it. Else number is returned.
+ * Pages of a page run, also of one that a CPU keeps, are of type NONE but for the first one, so its
+ * head is the next page before them that is of another: this returns its number and reads it. Else
+ * number is returned.
  */
 static unsigned long find_run(struct snapshot *s, unsigned long number, struct page *head)
 {
@@ -379,7 +376,7 @@ static unsigned long find_run(struct snapshot *s, unsigned long number, struct p
 		while (n-- > 0) {
 			if (piece[n].type == PAGE_NONE)
 				continue;
-			if (pages_of_run(&piece[n]) <= number - (at + n))
+			if (!is_run(&piece[n]) || piece[n].nr_pages <= number - (at + n))
 				return number;
 			*head = piece[n];
 			return at + n;
@@ -411,7 +408,6 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
 	case PAGE_KEPT:
-	case PAGE_UNDIVIDED:
 		fill_free(s, number, info);
 		break;
 	case PAGE_RUN:

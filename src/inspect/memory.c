@@ -173,7 +173,6 @@ static void finish_block(struct memory *m, struct block *block)
 		m->kind[MEMORY_RUNS] += block->resident;
 		break;
 	case PAGE_BUDDY:
-	case PAGE_UNDIVIDED:
 		finish_free(m, block);
 		break;
 	case PAGE_LISTED:
@@ -198,7 +197,6 @@ static unsigned long block_pages(const struct page *page)
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
 	case PAGE_KEPT:
-	case PAGE_UNDIVIDED:
 		return page->order <= ARENA_CHUNK_ORDER ? MIN(MAX(page_free_pages(page), 1ul), most)
 							: 1;
 	case PAGE_RUN:

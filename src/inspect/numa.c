@@ -45,7 +45,6 @@ void snapshot_node_block(struct snapshot *s, const struct page *page)
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
 	case PAGE_KEPT:
-	case PAGE_UNDIVIDED:
 		node->free_bytes += page_free_pages(page) << PAGE_SHIFT;
 		node->dirty_bytes += (unsigned long)page->nr_pages << PAGE_SHIFT;
 		break;

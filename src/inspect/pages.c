@@ -70,14 +70,6 @@ static void count_slab(struct snapshot *s, const struct page *page)
 		s->cache[index].tracked += counters.is.inuse;
 }
 
-static bool is_possible_block(const struct page *page)
-{
-	if (page->type == PAGE_UNDIVIDED)
-		return page->range_pages < 1u << ARENA_CHUNK_ORDER &&
-		       page->nr_pages <= page->range_pages;
-	return page->order <= ARENA_CHUNK_ORDER && page->nr_pages <= 1u << page->order;
-}
-
 static void count_page(struct snapshot *s, const struct page *page)
 {
 	struct snapshot_totals *t = &s->totals;
@@ -102,12 +94,11 @@ static void count_page(struct snapshot *s, const struct page *page)
 	case PAGE_BUDDY:
 	case PAGE_LISTED:
 	case PAGE_KEPT:
-	case PAGE_UNDIVIDED:
-		possible = is_possible_block(page);
+		possible = page->order <= ARENA_CHUNK_ORDER && page->nr_pages <= 1u << page->order;
 		if (possible) {
 			t->free_bytes += page_free_pages(page) << PAGE_SHIFT;
 			t->dirty_bytes += (unsigned long)page->nr_pages << PAGE_SHIFT;
-			if (page->type == PAGE_LISTED || page->type == PAGE_KEPT)
+			if (page->type != PAGE_BUDDY)
 				t->listed_bytes += page_free_pages(page) << PAGE_SHIFT;
 		}
 		break;

@@ -18,7 +18,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 11
+#define USLAB_ROOT_VERSION 10
 
 struct uslab_root {
 	uint64_t magic;

@@ -131,8 +131,6 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order, unsig
 	unsigned int from;
 	unsigned int kind;
 
-	if (unlikely(zone->nr_undivided))
-		zone_divide_for_locked(zone, order);
 	if (!(zone->orders >> order))
 		return NULL;
 	page = zone_find_locked(zone, order, lane, &kind);
@@ -203,27 +201,25 @@ void zone_merge_block_locked(struct buddy_zone *zone, unsigned long index, unsig
 	zone_put_block_locked(zone, index, order, nr_dirty, stamp);
 }
 
-/* Held as before. d: of its pages. */
+/* Without a word to page/ranges.c, and held as before. */
 static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
-			      struct zone_dirty d, uint32_t stamp)
+			      unsigned long nr_dirty, uint32_t stamp)
 {
 	unsigned long index = zone_index_of(page);
 
 	set_free(index, order, true);
-	zone->stats.nr_free += d.of;
-	zone_add_dirty_locked(zone, d.nr);
-	if (unlikely(zone->nr_undivided) && zone_join_locked(zone, index, d, false))
-		return;
-	zone_merge_block_locked(zone, index, order, d.nr, stamp);
-	zone_note_freed_locked(page->node, index, d);
+	zone->stats.nr_free += 1ul << order;
+	zone_add_dirty_locked(zone, nr_dirty);
+	zone_merge_block_locked(zone, index, order, nr_dirty, stamp);
 }
 
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty)
 {
-	free_block_locked(zone, page, order, (struct zone_dirty){ nr_dirty, 1ul << order },
-			  zone->clock);
+	free_block_locked(zone, page, order, nr_dirty, zone->clock);
 	zone_hold_locked(zone, nr_dirty - (1ul << order));
+	zone_note_freed_locked(page->node, zone_index_of(page),
+			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
@@ -240,10 +236,10 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 {
 	unsigned int order = page->order;
 
-	/* the rest is as old */
-	free_block_locked(zone, page, order, (struct zone_dirty){ nr_dirty, 1ul << order },
-			  page->stamp);
+	free_block_locked(zone, page, order, nr_dirty, page->stamp); /* the rest is as old */
 	zone_hold_locked(zone, nr_dirty - was_dirty);
+	zone_note_freed_locked(page->node, zone_index_of(page),
+			       (struct zone_dirty){ nr_dirty, 1ul << order });
 }
 
 /* ---- alloc ----------------------------------------------------------------------------------- */

@@ -2,12 +2,11 @@
 /*
  * page/buddy.h - power-of-two page blocks with immediate merging, one zone per node (spec 0.3)
  *
- * Why:        docs/adr/0003, docs/adr/0006, docs/adr/0092.
+ * Why:        docs/adr/0003, docs/adr/0006.
  * Data:       zone.free[order][DIRTY, CLEAN or BARE] lists of free blocks, orders 0..10; one bit
  *             for each page of the arena: may hold non-zero bytes, that is, may be resident.
  * Invariants: a free block is on exactly one list; two free buddies never coexist below order 10;
- *             sum(count << order) == nr_free, but for undivided ranges (page/undivided.c), which
- *             are free and in no block; a block's nr_pages is the number of its dirty bits,
+ *             sum(count << order) == nr_free; a block's nr_pages is the number of its dirty bits,
  *             their sum is nr_dirty; CLEAN and BARE lists hold the blocks without any, BARE ones
  *             those whose descriptors are not resident (page/purge_inside.c). buddy_check().
  *             While no purge is under way held == nr_total - nr_free + nr_dirty.
@@ -16,7 +15,7 @@
  * Flow:       called by api/, cache/, debug/, engine/, front/array.c, front/array_exchange.c,
  *             front/array_limit.c, front/array_sheaf.h, malloc/ and page/; calls arena.c,
  *             os_purge, and pcp.c and pcp_runs.c to drain CPUs when memory is short. fit.c,
- *             purge.c, refaults.c and undivided.c are parts of it.
+ *             purge.c and refaults.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -86,10 +85,9 @@ struct buddy_zone {
 	uint32_t fit_used; /* clock when a page run last got resident pages, or fit_refaults halved */
 	/* the same for all pages together, over longer times; see buddy_falls() */
 	unsigned long fallen;
-	uint32_t fallen_halved;	    /* clock when it was last halved */
-	uint32_t falls_until;	    /* clock until which buddy_falls(); 0: it does not; atomic */
-	unsigned long nr_undivided; /* ranges, see page/undivided.c */
-	unsigned long nr_purging;   /* pages of blocks that are off their lists to be purged */
+	uint32_t fallen_halved;	  /* clock when it was last halved */
+	uint32_t falls_until;	  /* clock until which buddy_falls(); 0: it does not; atomic */
+	unsigned long nr_purging; /* pages of blocks that are off their lists to be purged */
 	unsigned long held; /* pages in use or dirty, see page/limit.h; read without the lock */
 	struct buddy_area areas[OS_LANES]; /* page/area.c */
 	struct buddy_stats stats;	   /* read by tools from outside, without the lock */

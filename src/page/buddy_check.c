@@ -5,8 +5,7 @@
  * Data:       none of its own.
  * Invariants: see page/buddy.h and page/buddy.c.
  * Locks:      zone.lock of each zone in turn.
- * Flow:       called by checks of the whole library, and by tests; calls ranges.c, undivided.c and
- *             pcp.c.
+ * Flow:       called by checks of the whole library, and by tests; calls ranges.c and pcp.c.
  */
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -81,7 +80,6 @@ static void check_zone(unsigned int node)
 			list_empty(&zone->free[order][BUDDY_CLEAN]) &&
 			list_empty(&zone->free[order][BUDDY_BARE])));
 	}
-	nr_free += zone_check_undivided(node, &nr_dirty);
 	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
 	CHECK(nr_free == count_free(node));
 	zone_check_ranges(node);

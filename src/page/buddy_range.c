@@ -2,14 +2,14 @@
 /*
  * page/buddy_range.c - pages in a row, of any number, out of free blocks and back into them
  *
- * Why:        docs/adr/0028, docs/adr/0057, docs/adr/0092.
+ * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       none of its own.
  * Invariants: those of page/buddy.h. The bits and counts of all pages of a range change at once,
  *             before its blocks are put on lists, or after they were taken off.
  * Locks:      zone.lock.
  * Flow:       called by run.c, pcp_runs.c, fit.c, low.c, purge_lazy.c and
- *             debug/kfence/kfence_pool.c; calls buddy.c, ranges.c, undivided.c, and
- *             purge.c when the limit is exceeded.
+ *             debug/kfence/kfence_pool.c; calls buddy.c, ranges.c, and purge.c when the limit is
+ *             exceeded.
  *
  * A page run of 144 pages is some ten blocks: what can be done for all of it is not done for each.
  */
@@ -17,8 +17,6 @@
 #include "base/assert.h"
 #include "os/instrument/memcheck.h"
 #include "page/zone.h"
-
-#define CHUNK_PAGES (1ul << BUDDY_MAX_ORDER)
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
@@ -46,17 +44,14 @@ static void prefetch_merges_locked(unsigned long index, unsigned long end)
  * Frees pages in the largest aligned blocks, ascending, without a word to page/ranges.c. d: of all
  * of them; their dirty bits are right.
  */
-static void free_range_locked(struct buddy_zone *zone, unsigned long index, struct zone_dirty d,
-			      bool run)
+static void free_range_locked(struct buddy_zone *zone, unsigned long index, struct zone_dirty d)
 {
 	unsigned long end = index + d.of;
 
+	prefetch_merges_locked(index, end);
 	zone_set_bits(page_map.free, index, d.of, true);
 	zone->stats.nr_free += d.of;
 	zone_add_dirty_locked(zone, d.nr);
-	if ((run || unlikely(zone->nr_undivided)) && zone_join_locked(zone, index, d, run))
-		return;
-	prefetch_merges_locked(index, end);
 	while (index < end) {
 		unsigned int order = zone_order_at(index, end);
 
@@ -64,11 +59,10 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, stru
 					zone->clock);
 		index += 1ul << order;
 	}
-	zone_note_freed_locked(page_at(end - d.of)->node, end - d.of, d);
 }
 
 /* Their descriptors lead to no block any more. */
-static void free_pages(struct page *page, unsigned long nr_pages, bool dirty, bool run)
+static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
 {
 	unsigned long index = zone_index_of(page);
 	struct buddy_zone *zone = &buddy_zones[page->node];
@@ -80,8 +74,9 @@ static void free_pages(struct page *page, unsigned long nr_pages, bool dirty, bo
 		zone_set_dirty(index, nr_pages, true);
 	else
 		d.nr = zone_count_dirty(index, nr_pages);
-	free_range_locked(zone, index, d, run);
+	free_range_locked(zone, index, d);
 	zone_hold_locked(zone, d.nr - nr_pages); /* those nobody wrote to are held no more */
+	zone_note_freed_locked(page->node, index, d);
 	if (unlikely(zone_unlock_after_free(zone)))
 		zone_purge_slow(zone);
 }
@@ -91,7 +86,7 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
 	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
 		return;
 	zone_retire(page, nr_pages);
-	free_pages(page, nr_pages, dirty, false);
+	free_pages(page, nr_pages, dirty);
 }
 
 void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
@@ -99,18 +94,17 @@ void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
 	if (nr_pages == 0)
 		return;
 	zone_retire_run(page, nr_pages);
-	free_pages(page, nr_pages, dirty, true);
+	free_pages(page, nr_pages, dirty);
 }
 
 void zone_give_run(struct page *page, unsigned long nr_pages)
 {
-	free_pages(page, nr_pages, true, true);
+	free_pages(page, nr_pages, true);
 }
 
 /* ---- claiming pages where they are ----------------------------------------------------------- */
 
-/* The free block that holds page index, whose range is divided. */
-static struct page *find_block_locked(unsigned long index)
+struct page *zone_find_free_locked(unsigned long index)
 {
 	struct page *page = page_at(index);
 	unsigned int order;
@@ -126,37 +120,18 @@ static struct page *find_block_locked(unsigned long index)
 	return NULL;
 }
 
-struct page *zone_find_free_locked(struct buddy_zone *zone, unsigned long index)
-{
-	unsigned int node = (unsigned int)(zone - buddy_zones);
-	struct page *page = page_at(zone_range_start_locked(node, index));
-
-	if (page->type == PAGE_UNDIVIDED)
-		zone_divide_locked(zone, page);
-	return find_block_locked(index);
-}
-
-/* Of pages of a chunk. */
-static bool all_are_free(unsigned long index, unsigned long end)
-{
-	for (; index < end; index = ALIGN_DOWN(index, 64ul) + 64) {
-		unsigned long mask = bits_mask(index % 64, MIN(64 - index % 64, end - index));
-
-		if (~page_map.free[index / 64] & mask)
-			return false;
-	}
-	return true;
-}
-
 static bool range_is_free_locked(unsigned int node, unsigned long index, unsigned long end)
 {
 	while (index < end) {
-		unsigned long next = MIN(end, ALIGN_DOWN(index, CHUNK_PAGES) + CHUNK_PAGES);
+		struct page *page;
 
 		/* The neighbouring chunk may be of another node, whose lock is not held. */
-		if (page_at(index)->node != node || !all_are_free(index, next))
+		if (page_at(index)->node != node)
 			return false;
-		index = next;
+		page = zone_find_free_locked(index);
+		if (!page)
+			return false;
+		index = zone_index_of(page) + (1ul << page->order);
 	}
 	return true;
 }
@@ -188,16 +163,14 @@ static void prefetch_blocks(unsigned long index, unsigned long end)
 		arch_prefetch_write(page_at(index));
 }
 
-/* Takes them out of their blocks. Returns how many are dirty. */
-static unsigned long claim_of_blocks_locked(struct buddy_zone *zone, unsigned long index,
-					    unsigned long end)
+void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
 {
 	unsigned long nr_dirty = 0;
 	unsigned long i = index;
 
 	prefetch_blocks(index, end);
 	while (i < end) {
-		struct page *page = find_block_locked(i);
+		struct page *page = zone_find_free_locked(i);
 		unsigned long start = zone_index_of(page);
 		unsigned long next = start + (1ul << page->order);
 		struct zone_dirty d = { page->nr_pages, next - start };
@@ -210,27 +183,10 @@ static unsigned long claim_of_blocks_locked(struct buddy_zone *zone, unsigned lo
 			nr_dirty -= put_rest_locked(zone, end, next, d);
 		i = next;
 	}
-	return nr_dirty;
-}
-
-void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
-{
-	unsigned long next;
-
-	for (; index < end; index = next) { /* once for each range, most often there is one */
-		unsigned long nr_dirty;
-		bool cut;
-
-		next = MIN(end, zone_next_edge(index));
-		cut = zone->nr_undivided && zone_cut_locked(zone, index, next, &nr_dirty);
-		if (!cut)
-			nr_dirty = claim_of_blocks_locked(zone, index, next);
-		zone_set_bits(page_map.free, index, next - index, false);
-		zone->stats.nr_free -= next - index;
-		zone_add_dirty_locked(zone, -nr_dirty);
-		if (!cut)
-			zone_note_taken_locked(page_at(index)->node, index, next - index);
-	}
+	zone_set_bits(page_map.free, index, end - index, false);
+	zone->stats.nr_free -= end - index;
+	zone_add_dirty_locked(zone, -nr_dirty);
+	zone_note_taken_locked(page_at(index)->node, index, end - index);
 }
 
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)

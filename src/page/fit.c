@@ -98,10 +98,17 @@ static void look_at_resident(struct look *l, unsigned int node, unsigned int loo
 	struct page *page = zone_first_range_locked(node, RANGE_RESIDENT, l->want);
 
 	while (page) {
+		unsigned long pages = page->range_pages;
+
 		look_at_range(l, page);
 		if (is_resident(l) || !--looks)
 			return;
-		page = zone_next_range_locked(node, RANGE_RESIDENT, page);
+		if (page->next_range)
+			page = page_at(page->next_range - 1);
+		else if (pages >= RANGE_MOST)
+			return;
+		else
+			page = zone_first_range_locked(node, RANGE_RESIDENT, pages + 1);
 	}
 }
 

@@ -5,10 +5,9 @@
  * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
  * Invariants: the head of a block in use has type SLAB, HEAP or RUN; every other page of a SLAB has
  *             type TAIL with head = index of the head, those of a RUN have type NONE, so that their
- *             descriptors are not touched. The head of a free block has type BUDDY or LISTED,
- *             that of free pages which are in none KEPT or UNDIVIDED, the rest NONE. A page's class
- *             byte is 0 unless its block is a SLAB of a cache with a number below 256 that takes
- *             frees by address.
+ *             descriptors are not touched. The head of a free block has type BUDDY or LISTED, the
+ *             rest of it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with
+ *             a number below 256 that takes frees by address.
  * Locks:      type, order, head: written by the block's owner before it publishes any address in
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
  *             lru, spare: list_lock of the node (slabs), zone lock (free blocks), lock of struct
@@ -25,15 +24,14 @@
 #include <uslab/layout.h>
 
 enum page_type {
-	PAGE_NONE = 0,	    /* inside a free block or a page run, or never used */
-	PAGE_BUDDY = 1,	    /* head of a free block */
-	PAGE_SLAB = 2,	    /* head of a slab */
-	PAGE_RUN = 3,	    /* head of a large allocation: nr_pages whole pages */
-	PAGE_TAIL = 4,	    /* further page of a SLAB; see head */
-	PAGE_HEAP = 5,	    /* single page with objects of several caches (engine/engine.h) */
-	PAGE_LISTED = 6,    /* head of a free block on a CPU's list (page/pcp.h) */
-	PAGE_KEPT = 7,	    /* head of a free page run that a CPU keeps (page/pcp_runs.h) */
-	PAGE_UNDIVIDED = 8, /* head of free pages that are no blocks (page/undivided.c) */
+	PAGE_NONE = 0,	 /* inside a free block or a page run, or never used */
+	PAGE_BUDDY = 1,	 /* head of a free block */
+	PAGE_SLAB = 2,	 /* head of a slab */
+	PAGE_RUN = 3,	 /* head of a large allocation: nr_pages whole pages */
+	PAGE_TAIL = 4,	 /* further page of a SLAB; see head */
+	PAGE_HEAP = 5,	 /* single page with objects of several caches (engine/engine.h) */
+	PAGE_LISTED = 6, /* head of a free block on a CPU's list (page/pcp.h) */
+	PAGE_KEPT = 7,	 /* head of a free page run that a CPU keeps (page/pcp_runs.h) */
 };
 
 struct slab_layout;
@@ -62,7 +60,7 @@ struct page {
 			void *freelist;	   /* SLAB: first free object, plain address, or NULL */
 			uint64_t counters; /* SLAB: the engine's; HEAP: low half free bytes */
 		};
-		struct { /* BUDDY, UNDIVIDED, if it starts a range: see page/ranges.c */
+		struct { /* BUDDY, if it starts a range of free pages: see page/ranges.c */
 			uint32_t next_range; /* of as many pages: index + 1; 0: none */
 			uint32_t prev_range;
 			uint32_t range_pages;
@@ -74,9 +72,9 @@ struct page {
 	uint8_t node;	 /* of the memory */
 	uint8_t classed; /* its class byte is not 0: of each page of a block */
 	uint32_t head;	 /* index of the block's head (its own on a head) */
-	/* SLAB, RUN: pages in use; free: those that may hold non-zero bytes */
+	/* SLAB, RUN: pages in use; BUDDY, LISTED, KEPT: pages that may hold non-zero bytes */
 	uint32_t nr_pages;
-	/* BUDDY, UNDIVIDED: os_clock_ms() >> 4 when it became free; SLAB: engine/descriptor.h */
+	/* BUDDY: os_clock_ms() >> 4 when it became free, for purges; SLAB: engine/descriptor.h */
 	uint32_t stamp;
 };
 
@@ -94,7 +92,7 @@ struct page_map {
 	unsigned long limit; /* pages that the range is large enough for; 0 before init; arena_lock */
 	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
-	unsigned long *free;	/* bit i: page i is free and its zone's; zone lock */
+	unsigned long *free;	/* bit i: page i is in a block on a list of its zone; zone lock */
 	unsigned long *used;	/* page/used.h; NULL: not kept. Const once there are threads */
 };
 
@@ -179,15 +177,12 @@ static inline char *page_windows(void)
 /* Is it the head of a free block? */
 static inline bool page_is_free(const struct page *page)
 {
-	return page->type == PAGE_BUDDY || page->type == PAGE_LISTED || page->type == PAGE_KEPT ||
-	       page->type == PAGE_UNDIVIDED;
+	return page->type == PAGE_BUDDY || page->type == PAGE_LISTED || page->type == PAGE_KEPT;
 }
 
 /* Pages of such a block. */
 static inline unsigned long page_free_pages(const struct page *page)
 {
-	if (page->type == PAGE_UNDIVIDED)
-		return page->range_pages;
 	return page->type == PAGE_KEPT ? page->nr_pages : 1ul << page->order;
 }
 

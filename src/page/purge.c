@@ -10,8 +10,8 @@
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
  * Flow:       called by page/, api/, cache/, front/array_limit.c and malloc/; calls dirty_limit.c,
- *             undivided.c, purge_blocks.c, purge_lazy.c, purge_tables.c, purge_inside.c, keep.c,
- *             refaults.c, refault_rate.c, os/memory/, os/process/filter.h.
+ *             purge_blocks.c, purge_lazy.c, purge_tables.c, purge_inside.c, keep.c, refaults.c,
+ *             refault_rate.c, os/memory/, os/process/filter.h.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -424,8 +424,6 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	lock_acquire(&zone->lock);
 	search = zone_search_due(zone);
 	limit = upper_limit(zone);
-	if (search || zone->stats.nr_dirty > limit)
-		zone_divide_all_locked(zone);
 	if (zone->stats.nr_dirty > limit) {
 		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false, blocks);
 		late = is_late();
@@ -503,7 +501,6 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess, bool tab
 	lock_acquire(&zone->purge_lock);
 	lock_acquire(&zone->lock);
 	before = zone->stats.nr_purged;
-	zone_divide_all_locked(zone);
 	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true,
 			     ULONG_MAX);
 	done = zone->stats.nr_purged - before;

@@ -98,7 +98,7 @@ size_t zone_trim_lazy(unsigned int node)
 	lock_acquire(&zone->purge_lock);
 	lock_acquire(&zone->lock);
 	while (find_locked(node, &index)) {
-		struct page *page = zone_find_free_locked(zone, index);
+		struct page *page = zone_find_free_locked(index);
 		unsigned int order = page->order;
 
 		/* smaller than the system's pages: it stays as it is */

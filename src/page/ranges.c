@@ -5,8 +5,7 @@
  * Why:        docs/adr/0057.
  * Data:       page_map.dirty; for each zone and kind lists of ranges by length, and a bit for each
  *             list that is not empty. A range is described by the descriptor of its first page,
- *             which is the head of a free block, or of an undivided range (page/undivided.c):
- *             struct page.next_range and the three after it.
+ *             which is the head of a free block: struct page.next_range and the three after it.
  * Invariants: a range is as many free pages of a zone in a row as there are, of one chunk or of
  *             several, but none goes beyond a multiple of RANGE_CHUNKS chunks. Each of RANGE_LEAST
  *             pages or more is on the list of its length (the last list: that long or longer), of
@@ -16,8 +15,8 @@
  *             zone_check_ranges().
  * Locks:      zone.lock. A neighbouring chunk of another node is not looked into.
  * Flow:       called by buddy.c and buddy_range.c whenever pages became free or are so no longer,
- *             by undivided.c and fit.c, for bits by zone.h, low.c and purge_blocks.c, and by
- *             buddy_check.c; calls meta.c.
+ *             by fit.c, for bits by zone.h, low.c and purge_blocks.c, and by buddy_check.c; calls
+ *             meta.c.
  *
  * Shorter ranges are on no list, so a slab that comes or goes between others costs a look at some
  * words of bits.
@@ -27,6 +26,9 @@
 #include "base/bits.h"
 #include "page/meta.h"
 #include "page/zone.h"
+
+/* That many are walked over at most where a range begins or ends: bounds the time of a call. */
+#define RANGE_CHUNKS 16ul
 
 struct ranges {
 	unsigned long has[RANGE_KINDS][RANGE_MOST / 64]; /* bit i: a range of i + 1 pages */
@@ -222,33 +224,6 @@ static unsigned long dirty_of_range(unsigned long start, unsigned long nr_pages)
 				      : page_at(start)->range_dirty;
 }
 
-struct zone_range zone_range_around_locked(unsigned int node, unsigned long index,
-					   unsigned long middle)
-{
-	return (struct zone_range){ start_of(node, index), end_of(node, middle, middle) };
-}
-
-unsigned long zone_range_start_locked(unsigned int node, unsigned long index)
-{
-	return start_of(node, index);
-}
-
-unsigned long zone_range_dirty_locked(unsigned long start, unsigned long nr_pages)
-{
-	return dirty_of_range(start, nr_pages);
-}
-
-void zone_list_range_locked(struct zone_range range, unsigned long nr_dirty)
-{
-	add(ranges_of[page_at(range.start)->node], range.start, range.end - range.start, nr_dirty);
-}
-
-void zone_unlist_range_locked(unsigned long start, unsigned long nr_pages)
-{
-	if (nr_pages)
-		drop(ranges_of[page_at(start)->node], start, nr_pages);
-}
-
 /* Pages index .. middle, which lie in one range now. */
 static void note_freed(struct ranges *r, unsigned int node, unsigned long index,
 		       unsigned long middle, unsigned long nr_dirty)
@@ -289,12 +264,17 @@ static void note_taken(struct ranges *r, unsigned int node, unsigned long index,
 	add_part(r, middle, end - middle, d);
 }
 
+static unsigned long next_edge(unsigned long index)
+{
+	return ALIGN_UP(index + 1, RANGE_CHUNKS << BUDDY_MAX_ORDER);
+}
+
 void zone_note_freed_locked(unsigned int node, unsigned long index, struct zone_dirty d)
 {
 	unsigned long end = index + d.of;
 
-	for (; index < end; index = zone_next_edge(index)) {
-		unsigned long middle = MIN(end, zone_next_edge(index));
+	for (; index < end; index = next_edge(index)) {
+		unsigned long middle = MIN(end, next_edge(index));
 
 		note_freed(ranges_of[node], node, index, middle,
 			   middle - index == d.of ? d.nr
@@ -306,8 +286,8 @@ void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned lon
 {
 	unsigned long end = index + nr_pages;
 
-	for (; index < end; index = zone_next_edge(index))
-		note_taken(ranges_of[node], node, index, MIN(end, zone_next_edge(index)));
+	for (; index < end; index = next_edge(index))
+		note_taken(ranges_of[node], node, index, MIN(end, next_edge(index)));
 }
 
 /* ---- for a search ---------------------------------------------------------------------------- */
@@ -327,15 +307,6 @@ struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsig
 	return page_at(r->first[kind][word * 64 + (unsigned long)__builtin_ctzl(bits)] - 1);
 }
 
-struct page *zone_next_range_locked(unsigned int node, unsigned int kind, const struct page *page)
-{
-	if (page->next_range)
-		return page_at(page->next_range - 1);
-	return page->range_pages < RANGE_MOST
-		       ? zone_first_range_locked(node, kind, page->range_pages + 1ul)
-		       : NULL;
-}
-
 /* ---- check ----------------------------------------------------------------------------------- */
 
 /* What the lists hold; whether each of it is a range is seen by its pages. */
@@ -353,8 +324,7 @@ static unsigned long count_listed(unsigned int node)
 			for (; at; prev = at, at = page_at(at - 1)->next_range, count++) {
 				const struct page *page = page_at(at - 1);
 
-				CHECK(page->prev_range == prev);
-				CHECK(page->type == PAGE_BUDDY || page->type == PAGE_UNDIVIDED);
+				CHECK(page->prev_range == prev && page->type == PAGE_BUDDY);
 				CHECK(page->node == node && kind_of(page) == kind);
 				CHECK(list_of(page->range_pages) == list);
 			}

@@ -29,8 +29,8 @@
 #define EXTRA_CLOCKS 128	 /* two seconds: half of it goes */
 
 unsigned long refaults_now;
-static unsigned long extra; /* pages; atomic, 0 for most processes */
-static bool looking;	    /* atomic */
+static unsigned long extra;  /* pages; atomic, 0 for most processes */
+static unsigned int looking; /* atomic */
 
 /* looking: */
 static uint32_t looked_at; /* clock */
@@ -110,11 +110,11 @@ static void look(unsigned long peak, uint32_t now)
 void zone_look_at_rate(unsigned long peak, uint32_t now)
 {
 	/* A lock that is only tried: who finds it taken leaves the look to the other zone. */
-	if (__atomic_exchange_n(&looking, true, __ATOMIC_ACQUIRE))
-		return; /* pairs with the release below */
+	if (xchg(&looking, 1u)) /* pairs with the release below */
+		return;
 	if ((int32_t)(now - looked_at) >= RATE_CLOCKS || !looked_at) {
 		look(peak, now);
 		looked_at = now;
 	}
-	store_release(&looking, false);
+	store_release(&looking, 0u);
 }

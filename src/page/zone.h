@@ -3,18 +3,17 @@
  * page/zone.h - what page/area.c, page/buddy.c, page/buddy_check.c, page/buddy_range.c,
  * page/buddy_stats.c, page/buddy_try.c, page/dirty_limit.c, page/fit.c, page/low.c, page/pcp.c,
  * page/pcp_runs.c, page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
- * page/purge_tables.c, page/ranges.c, page/realtime.c, page/refault_rate.c, page/refaults.c and
- * page/undivided.c share about a zone; nobody else includes it
+ * page/purge_tables.c, page/ranges.c, page/realtime.c, page/refault_rate.c and page/refaults.c
+ * share about a zone; nobody else includes it
  *
- * Why:        docs/adr/0028, docs/adr/0057, docs/adr/0092.
+ * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
  * Flow:       buddy.c moves blocks on and off the lists, buddy_range.c pages in a row, pcp.c takes
  *             and gives back batches of blocks, ranges.c knows which of them lie in a row, fit.c
- *             takes page runs out of these, undivided.c has those that are in no blocks; purge.c
- *             decides which to purge, and when; dirty_limit.c how many may stay; refaults.c what
- *             that came to.
+ *             takes page runs out of these, purge.c decides which to purge, and when; dirty_limit.c
+ *             how many may stay; refaults.c what that came to.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -71,7 +70,7 @@ static inline void zone_set_dirty(unsigned long index, unsigned long nr_pages, b
 {
 	zone_set_bits(page_map.dirty, index, nr_pages, dirty);
 }
-/* Is the page in a block on a list, or in an undivided range? Its zone's lock is held. */
+/* Is the page in a block on a list? Its zone's lock is held. */
 static inline bool zone_has_free(unsigned long index)
 {
 	return page_map.free[index / 64] >> index % 64 & 1;
@@ -121,8 +120,8 @@ void zone_put_block_locked(struct buddy_zone *zone, unsigned long index, unsigne
 bool zone_unlock_after_free(struct buddy_zone *zone);
 /* A block of that order, if it was not merged since, goes to the list of bare ones. */
 void zone_set_bare_locked(struct buddy_zone *zone, struct page *page, unsigned int order);
-/* buddy_range.c: the block of the free page index, whose range is divided first if it is not. */
-struct page *zone_find_free_locked(struct buddy_zone *zone, unsigned long index);
+/* buddy_range.c: the free block that holds page index, or NULL. */
+struct page *zone_find_free_locked(unsigned long index);
 /*
  * Takes the free pages index .. end out of their blocks; the rest of these stays free. The caller
  * has asked zone_admit_locked() about those that are clean.
@@ -161,13 +160,6 @@ void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
  */
 #define RANGE_LEAST 9ul /* pages */
 #define RANGE_MOST 1024ul
-/* That many are walked over at most where a range begins or ends: bounds the time of a call. */
-#define RANGE_CHUNKS 16ul
-/* Behind page index: no range goes beyond. */
-static inline unsigned long zone_next_edge(unsigned long index)
-{
-	return ALIGN_UP(index + 1, RANGE_CHUNKS << BUDDY_MAX_ORDER);
-}
 enum { RANGE_RESIDENT, RANGE_CLEAN, RANGE_KINDS };
 /* Before anything else of a node's; those of the first one always are. false: no memory. */
 bool zone_make_ranges(unsigned int node);
@@ -179,46 +171,7 @@ void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned lon
  * RANGE_MOST or longer.
  */
 struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsigned long nr_pages);
-/* The next one after that, as long or longer, or NULL. */
-struct page *zone_next_range_locked(unsigned int node, unsigned int kind, const struct page *page);
 void zone_check_ranges(unsigned int node);
-
-/*
- * ranges.c for undivided.c: the free pages before page index and from page middle on, with those
- * between; how many of a range are dirty; a range onto the list of its length, if it is on one, and
- * off it.
- */
-struct zone_range {
-	unsigned long start;
-	unsigned long end;
-};
-struct zone_range zone_range_around_locked(unsigned int node, unsigned long index,
-					   unsigned long middle);
-/* Where the range begins that the free page index lies in. */
-unsigned long zone_range_start_locked(unsigned int node, unsigned long index);
-unsigned long zone_range_dirty_locked(unsigned long start, unsigned long nr_pages);
-void zone_list_range_locked(struct zone_range range, unsigned long nr_dirty);
-void zone_unlist_range_locked(unsigned long start, unsigned long nr_pages);
-
-/*
- * undivided.c: pages, d their dirty ones, have become free, as their bits and the counts say: they
- * become a range that is not divided, or a part of one. run: also where none of their neighbours
- * is. false: they are to be put on lists; their neighbours are divided.
- */
-#define UNDIVIDED_MOST ((1ul << BUDDY_MAX_ORDER) - 1) /* pages */
-bool zone_join_locked(struct buddy_zone *zone, unsigned long index, struct zone_dirty d, bool run);
-/*
- * Takes free pages, of one range, out of that if it is undivided, with *nr_dirty dirty ones; bits
- * and counts are the caller's. false: it is divided.
- */
-bool zone_cut_locked(struct buddy_zone *zone, unsigned long index, unsigned long end,
-		     unsigned long *nr_dirty);
-/* Divides one, if a block of that order is better taken out of it than from the lists; one; all. */
-void zone_divide_for_locked(struct buddy_zone *zone, unsigned int order);
-void zone_divide_locked(struct buddy_zone *zone, struct page *page);
-void zone_divide_all_locked(struct buddy_zone *zone);
-/* Returns their pages; adds to *nr_dirty. */
-unsigned long zone_check_undivided(unsigned int node, unsigned long *nr_dirty);
 
 /* refaults.c: reads the clock, and lets counts fade */
 void zone_tick_locked(struct buddy_zone *zone);

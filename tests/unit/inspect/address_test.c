@@ -283,16 +283,6 @@ static void test_other_pages(void **state)
 	assert_int_equal(look(FAKE_ARENA + 43 * PAGE_SIZE), ADDRESS_FREE); /* behind it */
 	assert_int_equal(info.slab, FAKE_ARENA + 43 * PAGE_SIZE);
 
-	/* so do free pages that are in no block */
-	fake_page(&f, 46)->type = PAGE_UNDIVIDED;
-	fake_page(&f, 46)->nr_pages = 3; /* resident ones */
-	fake_page(&f, 46)->range_pages = 12;
-	assert_int_equal(look(FAKE_ARENA + 57 * PAGE_SIZE), ADDRESS_FREE);
-	assert_int_equal(info.slab, FAKE_ARENA + 46 * PAGE_SIZE);
-	assert_int_equal(info.slab_bytes, 12 * PAGE_SIZE);
-	assert_int_equal(look(FAKE_ARENA + 58 * PAGE_SIZE), ADDRESS_FREE); /* behind them */
-	assert_int_equal(info.slab, FAKE_ARENA + 58 * PAGE_SIZE);
-
 	fake_page(&f, 30)->type = PAGE_HEAP;
 	assert_int_equal(look(FAKE_ARENA + 30 * PAGE_SIZE), ADDRESS_HEAP);
 	fake_page(&f, 31)->type = 77;

@@ -84,22 +84,19 @@ static void test_runs_and_free(void **state)
 	fake_page(&f, 181)->type = PAGE_KEPT; /* as long as it is, all of it written to */
 	fake_page(&f, 181)->order = 4;
 	fake_page(&f, 181)->nr_pages = 10;
-	fake_page(&f, 201)->type = PAGE_UNDIVIDED; /* likewise, some of it written to */
-	fake_page(&f, 201)->nr_pages = 5;
-	fake_page(&f, 201)->range_pages = 11;
 	fake_take();
 	assert_int_equal(s->totals.runs, 1);
 	assert_int_equal(s->totals.run_bytes, 25 * 4096);
-	assert_int_equal(s->totals.free_bytes, (32 + 12 + 10 + 11) * 4096);
-	assert_int_equal(s->totals.dirty_bytes, (7 + 4 + 10 + 5) * 4096);
+	assert_int_equal(s->totals.free_bytes, (32 + 12 + 10) * 4096);
+	assert_int_equal(s->totals.dirty_bytes, (7 + 4 + 10) * 4096);
 	assert_int_equal(s->totals.listed_bytes, (12 + 10) * 4096);
 	assert_int_equal(s->totals.inconsistent, 0);
 	assert_int_equal(s->nr_caches, 3);
 	row = &s->cache[0];
 	assert_string_equal(row->name, "free-pages");
 	assert_int_equal(row->objects, 0);
-	assert_int_equal(row->slabs, 7 + 4 + 10 + 5);
-	assert_int_equal(row->slab_bytes, (7 + 4 + 10 + 5) * 4096);
+	assert_int_equal(row->slabs, 7 + 4 + 10);
+	assert_int_equal(row->slab_bytes, (7 + 4 + 10) * 4096);
 	row = &s->cache[1];
 	assert_string_equal(row->name, "malloc-large");
 	assert_int_equal(row->objects, 1);
@@ -140,18 +137,13 @@ static void test_lies(void **state)
 	fake_page(&f, 4)->order = 63;
 	fake_page(&f, 5)->type = PAGE_BUDDY;
 	fake_page(&f, 5)->nr_pages = 2; /* of one */
-	fake_page(&f, 6)->type = PAGE_UNDIVIDED;
-	fake_page(&f, 6)->range_pages = 1u << 30;
-	fake_page(&f, 7)->type = PAGE_UNDIVIDED;
-	fake_page(&f, 7)->range_pages = 9;
-	fake_page(&f, 7)->nr_pages = 10;
 	fake_take();
 	c = fake_result(s, 192);
 	assert_int_equal(c->slabs, 1);
 	assert_int_equal(c->objects, 10);
 	assert_int_equal(s->totals.run_bytes, 0);
 	assert_int_equal(s->totals.free_bytes, 0);
-	assert_int_equal(s->totals.inconsistent, 7);
+	assert_int_equal(s->totals.inconsistent, 5);
 }
 
 /* More pages than there are descriptors: the ones that can be read count. */
