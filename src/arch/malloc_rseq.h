@@ -37,9 +37,10 @@
  *         bytes; returns how many. nr > 0. Here all looks are in the sequence, which takes its
  *         marks back when it is aborted
  *
- * What push looks at before its sequence is the caller's alone, as long as the caller may free
- * it: the sequence may start again, the looks must not, since they would find the mark that they
- * have set. The mark is set before the commit and cleared after the one of a pop: in between the
+ * What is interrupted by the kernel misses; a push is full then, a run frees none.
+ *
+ * What push looks at before its sequence is the caller's alone, as long as the caller may free it.
+ * The mark is set before the commit and cleared after the one of a pop: in between the
  * object is the array's alone. Two threads that free one object at the same
  * instant may both find it unmarked.
  *

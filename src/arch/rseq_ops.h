@@ -10,17 +10,17 @@
  *             front/percpu.c. The hit paths are in <uslab/arch/...>.
  *
  *     int arch_rseq_xchg(rseq, cpu, word, new, *old):
- *         if this CPU != cpu: return -1
+ *         if this CPU != cpu, or interrupted: return -1
  *         *old = *word; *word = new; return 0
  *
  *     int arch_rseq_cmp2_store(rseq, cpu, word, expect, word2, expect2, new):
- *         if this CPU != cpu: return -1
+ *         if this CPU != cpu, or interrupted: return -1
  *         if *word != expect: return 1
  *         if *word2 != expect2: return 1          (read after *word)
  *         *word = new; return 0
  *
  *     int arch_rseq_cmp2_push(rseq, cpu, word, expect, word2, expect2, slot, value):
- *         if this CPU != cpu: return -1
+ *         if this CPU != cpu, or interrupted: return -1
  *         if *word != expect: return 1
  *         if *word2 != expect2: return 1          (read after *word)
  *         *slot = value

@@ -2,7 +2,7 @@
 /*
  * front/percpu.c - per-CPU words, changed by restartable sequences or under a per-CPU lock
  *
- * Why:        docs/adr/0004.
+ * Why:        docs/adr/0004, docs/adr/0092.
  * Data:       the windows; generic mode: a struct lock in the state slot of cache 0, which does
  *             not exist.
  * Invariants: see percpu.h.
@@ -23,7 +23,7 @@
  *  3. it loads after the exchange: it sees stop, misses, and commits nothing, or is a run, which
  *     stores stop again, or an install that compares the caller's closed flag, stored before the
  *     exchange: it commits nothing either.
- *  4. it is in flight during the fence: os_rseq_fence() aborts it; the next run is case 3.
+ *  4. it is in flight during the fence: os_rseq_fence() ends it; the next one is case 3.
  * So when the word still holds stop after the fence, v was its last value and is now ours. This
  * needs that no sequence stores stop where there was another value: case 2 would look like case 1.
  * That is why a CPU which takes its own array leaves front_gone_word.
@@ -137,33 +137,51 @@ static noinline int locked_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect,
 
 /* ---- the steps ---- */
 
+/* Steps of this thread in a row that were not done. */
+static __thread unsigned int in_vain __attribute__((tls_model("initial-exec")));
+
+static cold noinline int not_done(void)
+{
+	if (++in_vain == PERCPU_TRIES) {
+		in_vain = 0;
+		os_rseq_leave();
+	}
+	return -EAGAIN;
+}
+
+/* What a sequence said; less than 0: it was not done. */
+static always_inline int after_step(int ret)
+{
+	if (unlikely(ret < 0))
+		return not_done();
+	if (unlikely(in_vain))
+		in_vain = 0;
+	return ret;
+}
+
 int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
 {
 	if (unlikely(!percpu_rseq))
 		return locked_xchg(cpu, word, new_value, old);
-	return arch_rseq_xchg(os_rseq_offset, cpu, word, new_value, old) ? -EAGAIN : 0;
+	return after_step(arch_rseq_xchg(os_rseq_offset, cpu, word, new_value, old));
 }
 
 int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 		      uintptr_t expect2, uintptr_t new_value)
 {
-	int ret;
-
 	if (unlikely(!percpu_rseq))
 		return locked_cmp2_store(cpu, word, expect, word2, expect2, new_value);
-	ret = arch_rseq_cmp2_store(os_rseq_offset, cpu, word, expect, word2, expect2, new_value);
-	return unlikely(ret < 0) ? -EAGAIN : ret;
+	return after_step(
+		arch_rseq_cmp2_store(os_rseq_offset, cpu, word, expect, word2, expect2, new_value));
 }
 
 int percpu_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 		     uintptr_t expect2, uintptr_t *slot, uintptr_t value)
 {
-	int ret;
-
 	if (unlikely(!percpu_rseq))
 		return locked_cmp2_push(cpu, word, expect, word2, expect2, slot, value);
-	ret = arch_rseq_cmp2_push(os_rseq_offset, cpu, word, expect, word2, expect2, slot, value);
-	return unlikely(ret < 0) ? -EAGAIN : ret;
+	return after_step(arch_rseq_cmp2_push(os_rseq_offset, cpu, word, expect, word2, expect2,
+					      slot, value));
 }
 
 void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value)
@@ -177,7 +195,7 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value)
 		percpu_exit(cpu);
 }
 
-#define LOCAL_TRIES 100u
+#define LOCAL_TRIES (PERCPU_TRIES / 2) /* it is not given up for what others do */
 
 struct local_xchg {
 	int cpu;

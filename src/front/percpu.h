@@ -219,9 +219,13 @@ static inline int percpu_cpu(void)
 
 /*
  * If this thread runs on cpu (rseq mode), or under cpu's lock (generic mode):
- *     { *old = *word; *word = new; } and return 0. Else -EAGAIN, nothing changed.
- * word belongs to cpu's window.
+ *     { *old = *word; *word = new; } and return 0. Else -EAGAIN, nothing changed: also where the
+ * kernel interrupted it. word belongs to cpu's window.
+ *
+ * A thread that is interrupted each time, since a debugger steps through it, is given up after
+ * PERCPU_TRIES of these in a row, of whatever step: from then on it has no registration.
  */
+#define PERCPU_TRIES 100u
 int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old);
 
 /*

@@ -6,7 +6,8 @@
  * which runs without the flag, does what a signal handler of a program might do. Nothing is left to
  * luck: a place where a signal is not borne is met each time.
  *
- * A signal restarts a restartable sequence, which then never ends: for code that runs without rseq.
+ * A signal ends a restartable sequence, so hits miss, and after some of them a thread has no
+ * registration any more (front/percpu.h): to step through them code has to run without rseq.
  */
 #ifndef SUPPORT_STEPPED_H
 #define SUPPORT_STEPPED_H

@@ -57,6 +57,28 @@ int main(void)
 """
 
 
+STEPS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <uslab/slab.h>
+
+int value;
+
+int main(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("stepped", 64, 0, 0, NULL);
+	void *p = kmem_cache_alloc(cache, GFP_KERNEL);
+	kmem_cache_free(cache, p);
+	p = kmem_cache_alloc(cache, GFP_KERNEL);
+	kmem_cache_free(cache, p);
+	p = malloc(100);
+	value = 5;
+	free(p);
+	return 0;
+}
+"""
+
+
 def compile_program(text, path, *options):
     subprocess.run([CC, "-g", "-O0", "-I", f"{SRC}/include", "-x", "c", "-", "-o", path, *options],
                    input=text, text=True, check=True)
@@ -103,6 +125,23 @@ class GdbTest(InFolder):
         self.gdb([self.widgets], "run", f"generate-core-file {core}")
         self.assertTrue(os.path.exists(core))
         self.check_widgets(self.gdb([self.widgets, core], *self.LOOK))
+
+    def test_next(self):
+        """Over lines with inline hits, instruction by instruction: they end."""
+        path = os.path.join(self.folder, "steps")
+        for level in "-O0", "-O2":
+            compile_program(STEPS, path, level, "-L", LIB, "-luslab", f"-Wl,-rpath,{LIB}")
+            text = self.gdb([path], "break main", "run", *["next"] * 5, "print 12345678", "continue")
+            self.assertRegex(text, r"(?s)kmem_cache_free.*12345678.*exited normally", text)
+
+    def test_watch(self):
+        """Without the CPU's registers each instruction is a step, also those of the drop-in."""
+        path = os.path.join(self.folder, "steps")
+        compile_program(STEPS, path, "-L", LIB, "-luslab", f"-Wl,-rpath,{LIB}")
+        text = self.gdb([path], f"set environment LD_PRELOAD {LIB}/libuslab_malloc.so", "set startup-with-shell off",
+                        "break main", "run", "set can-use-hw-watchpoints 0", "watch value", "continue", "continue",
+                        "continue")
+        self.assertRegex(text, r"(?s)New value = 5.*exited normally", text)
 
     def test_drop_in(self):
         text = self.gdb([self.blocks],

@@ -28,15 +28,16 @@
  * to nr objects, until one would miss, and commit once: all that were moved, in the
  * order of as many single calls.
  *
- * Progress: a sequence that the kernel interrupts (preemption, migration, signal) starts again
- * from its first instruction; registers that it reads stay untouched until the commit. What a run
- * has written by then lies in the caller's array, or above the top, where nobody looks.
+ * Progress: a sequence that the kernel interrupts (preemption, migration, signal) misses, or is a
+ * run of none: the call goes on out of line. It does not start again, because a debugger that steps
+ * through it (gdb's "next") interrupts each instruction: it would never end. What a run has written
+ * by then lies in the caller's array, or above the top, where nobody looks.
  * The commit is one plain store of a value derived from the loaded one: front/percpu.c relies on
  * that when it takes an array away from another CPU.
  * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
  * the kernel clears it when it next interrupts the thread outside of the sequence.
  *
- * Why: docs/adr/0011, docs/adr/0020, docs/adr/0071.
+ * Why: docs/adr/0011, docs/adr/0020, docs/adr/0071, docs/adr/0092.
  */
 #ifndef USLAB_ARCH_RSEQ_X86_64_H
 #define USLAB_ARCH_RSEQ_X86_64_H
@@ -60,11 +61,19 @@
 #define USLAB_STR(x) USLAB_STR1(x)
 
 /*
- * Descriptor of the sequence 1..2 with abort handler 4, which does as `undo`
- * says and goes back to 0.
+ * Descriptor of the sequence 1..2 with abort handler 4, which does as `end` says and leaves: it
+ * does not begin anew, since a debugger that steps through it interrupts each attempt.
  */
-#define USLAB_RSEQ_TABLE USLAB_RSEQ_TABLE_UNDO("")
-#define USLAB_RSEQ_TABLE_UNDO(undo)                                       \
+#define USLAB_RSEQ_TABLE USLAB_RSEQ_TABLE_TO("jmp %l[miss]\n\t")
+/*
+ * obj is 0 wherever a pop misses: GCC 12 takes the value of an output to be the result on the edge
+ * of the miss as well.
+ */
+#define USLAB_RSEQ_TABLE_POP \
+	USLAB_RSEQ_TABLE_TO("xor %k[obj], %k[obj]\n\t" "jmp %l[miss]\n\t")
+#define USLAB_RSEQ_TABLE_RUN /* none was moved */ \
+	USLAB_RSEQ_TABLE_TO("xor %k[n], %k[n]\n\t" "jmp 2f\n\t")
+#define USLAB_RSEQ_TABLE_TO(end)                                          \
 	".pushsection __rseq_cs, \"aw\"\n\t"                              \
 	".balign 32\n"                                                    \
 	"3:\n\t"                                                          \
@@ -74,8 +83,7 @@
 	".pushsection __rseq_failure, \"ax\"\n\t"                         \
 	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: makes the signature a trap */ \
 	".long 0x53053053\n"                                              \
-	"4:\n\t" undo                                                     \
-	"jmp 0f\n\t"                                                      \
+	"4:\n\t" end                                                      \
 	".popsection\n"
 
 /*
@@ -96,7 +104,6 @@
 
 /* Arms the sequence: rseq_cs = &table. Clobbers %[tmp]. */
 #define USLAB_RSEQ_ARM                                                          \
-	"0:\n\t"                                                                \
 	USLAB_ASM("leaq 3b(%%rip), %[tmp]", "lea %[tmp], [rip+3b]")             \
 	USLAB_ASM("movq %[tmp], %%fs:8(%[rseq])", "mov fs:[%[rseq]+8], %[tmp]") \
 	"1:\n\t"
@@ -158,7 +165,7 @@
  * else's. look: what comes first; from, commit: the word.
  */
 #define USLAB_RSEQ_POP_OF(look, from, commit, first, second, third)                     \
-	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(first)      \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_POP USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(first)  \
 	USLAB_RSEQ_WINDOW look from                                                     \
 	USLAB_RSEQ_INJECT(second) USLAB_RSEQ_LOAD                                       \
 	"test %[obj], %[obj]\n\t"                                                      \
@@ -166,7 +173,7 @@
 	"2:\n\t"
 #define USLAB_RSEQ_POP USLAB_RSEQ_POP_OF("", USLAB_RSEQ_TOP, USLAB_RSEQ_COMMIT, 1, 2, 3)
 
-/* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
+/* Returns 1 and the object, or 0: the array is empty, stopped or absent, or it was interrupted. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle, ptrdiff_t rseq,
 								void **result)
 {
@@ -191,7 +198,7 @@ miss:
 	USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY                           \
 	"jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
 
-/* Returns 1 when done, 0 when the array is full, stopped or absent. */
+/* Returns 1 when done, 0: the array is full, stopped or absent, or it was interrupted. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handle, void *obj,
 								 ptrdiff_t rseq)
 {
@@ -392,11 +399,12 @@ miss:
 				 : "memory", "cc");                                             \
 	} while (0)
 #define USLAB_RSEQ_BEGIN_RUN(inject) \
-	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
 
 /*
  * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has
- * no more. An empty, stopped or absent one gets back the top that it had.
+ * no more, none when it was interrupted. An empty, stopped or absent one gets back the top that it
+ * had.
  */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void *handle,
 								       ptrdiff_t rseq, size_t nr,
@@ -409,7 +417,8 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void 
 }
 
 /*
- * Up to nr objects (nr > 0) of p[], so that the last one is the newest; returns how many had room.
+ * Up to nr objects (nr > 0) of p[], so that the last one is the newest; returns how many had room,
+ * none when it was interrupted.
  */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_push_run(void *handle,
 									ptrdiff_t rseq, size_t nr,
@@ -454,9 +463,9 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 	size_t n;
 
 	__asm__ volatile("xor %k[n], %k[n]\n\t" /* n = 0 */
-		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_UNDO(
+		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_TO(
 		     "test %[n], %[n]\n\t"
-		     "jz 0f\n\t"
+		     "jz 2f\n\t"
 		     "dec %[n]\n\t"
 		     USLAB_RSEQ_FROM_LIST USLAB_RSEQ_CLEAR_MARK("%[mark]")
 		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_LIMIT

@@ -26,7 +26,7 @@ static always_inline void *arch_list_pop(const void *state, ptrdiff_t rseq, unsi
 	unsigned long scratch;
 	void *head;
 
-	__asm__ volatile(USLAB_RSEQ_TABLE
+	__asm__ volatile(USLAB_RSEQ_TABLE_TO("jmp 5f\n\t")
 			 ".pushsection __rseq_failure, \"ax\"\n"
 			 "5:\n\t" /* miss */
 			 "xorl %k[head], %k[head]\n\t"

@@ -46,7 +46,7 @@ static always_inline bool arch_malloc_pop(char *base, const unsigned char *class
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
+	__asm__ volatile goto(USLAB_RSEQ_TABLE_POP USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t"	/* top = *word */
 		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
 		     "testq %[obj], %[obj]\n\t"
@@ -69,7 +69,8 @@ miss:
 #define ARCH_MALLOC_PUSH(looks, ...)                                     \
 	__asm__ volatile goto(looks                                      \
 		     "movl %k[obj], 4(%[obj])\n\t"                       \
-		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW("%b[class]") \
+		     USLAB_RSEQ_TABLE_TO("jmp %l[full]\n\t") USLAB_RSEQ_ARM             \
+		     USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW("%b[class]")                \
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */ \
 		     "addb $8, %b[top]\n\t"                              \
 		     "jc %l[full]\n\t" USLAB_RSEQ_INJECT(5)              \
@@ -135,9 +136,9 @@ static always_inline size_t arch_malloc_push_run(void *handle, ptrdiff_t rseq, s
 	size_t n;
 
 	__asm__ volatile("xorl %k[n], %k[n]\n\t" /* n = 0 */
-		     USLAB_RSEQ_TABLE_UNDO(
+		     USLAB_RSEQ_TABLE_TO(
 		     "testq %[n], %[n]\n\t"
-		     "jz 0f\n\t"
+		     "jz 2f\n\t"
 		     "decq %[n]\n\t"
 		     "movq (%[p],%[n],8), %[obj]\n\t"
 		     "movl $0, 4(%[obj])\n\t"

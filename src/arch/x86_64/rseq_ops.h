@@ -12,13 +12,15 @@
 
 #include <uslab/arch/rseq-x86_64.h>
 
+#define ELSEWHERE_TABLE USLAB_RSEQ_TABLE_TO("jmp %l[elsewhere]\n\t")
+
 static inline int arch_rseq_xchg(ptrdiff_t rseq, int cpu, uintptr_t *word, uintptr_t new_value,
 				 uintptr_t *old)
 {
 	uintptr_t value;
 	unsigned long tmp;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(7)
+	__asm__ volatile goto(ELSEWHERE_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(7)
 			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
 			      "jne %l[elsewhere]\n\t"
 			      "movq (%[word]), %[value]\n\t" /* old = *word */
@@ -41,7 +43,7 @@ static inline int arch_rseq_cmp2_store(ptrdiff_t rseq, int cpu, uintptr_t *word,
 {
 	unsigned long tmp;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(9)
+	__asm__ volatile goto(ELSEWHERE_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(9)
 			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
 			      "jne %l[elsewhere]\n\t"
 			      "cmpq %[expect], (%[word])\n\t"
@@ -69,7 +71,7 @@ static inline int arch_rseq_cmp2_push(ptrdiff_t rseq, int cpu, uintptr_t *word, 
 {
 	unsigned long tmp;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(12)
+	__asm__ volatile goto(ELSEWHERE_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(12)
 			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
 			      "jne %l[elsewhere]\n\t"
 			      "cmpq %[expect], (%[word])\n\t"
@@ -92,6 +94,8 @@ differs:
 	return 1;
 }
 
+#undef ELSEWHERE_TABLE
+
 /* A word that is 0 has no array: out of the sequence. */
 #define IF_THERE                    \
 	"testq %[top], %[top]\n\t" \
@@ -101,7 +105,7 @@ static inline size_t arch_rseq_pop_run(ptrdiff_t rseq, void *handle, size_t nr, 
 {
 	size_t n;
 
-	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28),
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28),
 		       IF_THERE USLAB_RSEQ_POP_RUN("", 29, 30));
 	return n;
 }
@@ -110,7 +114,7 @@ static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *handle, size_t nr,
 {
 	size_t n;
 
-	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31),
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31),
 		       IF_THERE USLAB_RSEQ_PUSH_RUN(32, 33));
 	return n;
 }
@@ -133,7 +137,7 @@ static inline bool arch_rseq_pop_of(ptrdiff_t rseq, void *handle, uint32_t owner
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(34)
+	__asm__ volatile goto(USLAB_RSEQ_TABLE_POP USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(34)
 			      USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP IF_OWNED
 			      USLAB_RSEQ_INJECT(35) USLAB_RSEQ_LOAD
 			      "testq %[obj], %[obj]\n\t"

@@ -2,12 +2,13 @@
 /*
  * os/cpu/rseq.c - is there a registration, and a fence for sequences on another CPU
  *
- * Why:        docs/adr/0005.
+ * Why:        docs/adr/0005, docs/adr/0092.
  * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init(). An area for each thread that
  *             says that it is not registered.
- * Invariants: this file only reads the rseq area; the kernel and libc own it.
+ * Invariants: this file only reads the rseq area; the kernel and libc own it. os_rseq_leave() asks
+ *             the kernel to write that there is no registration.
  * Locks:      none.
- * Flow:       see rseq.h; calls membarrier(2), sched_setaffinity(2).
+ * Flow:       see rseq.h; calls membarrier(2), rseq(2), sched_setaffinity(2).
  */
 #include <errno.h>
 #include <linux/rseq.h>
@@ -15,9 +16,12 @@
 
 #include "arch/cpu.h"
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
 #include "os/sys.h"
+
+#define RSEQ_SIGNATURE 0x53053053 /* of x86-64; others have no sequences */
 
 /* As this library was built: a newer libc at run time brings no sequences with it. */
 #define HAVE_SEQUENCES (ARCH_HAS_SEQUENCES && USLAB_HAVE_RSEQ)
@@ -102,6 +106,19 @@ void os_rseq_register_again(void)
 {
 	if (os_rseq_on)
 		register_fence();
+}
+
+/*
+ * libc registers what it says, but 32 bytes at least, the first size of the area; what it says is
+ * the size in use from glibc 2.40 on. The kernel wants the same size again.
+ */
+void os_rseq_leave(void)
+{
+	char *area = (char *)__builtin_thread_pointer() + os_rseq_offset;
+
+	if (libc_registers())
+		os_syscall(SYS_rseq, area, MAX(__rseq_size, 32u), RSEQ_FLAG_UNREGISTER,
+			   RSEQ_SIGNATURE);
 }
 
 int os_rseq_cpu(void)

@@ -2,9 +2,10 @@
 /*
  * os/cpu/rseq.h - is there a registration, and a fence for sequences on another CPU
  *
- * Why:        docs/adr/0005.
+ * Why:        docs/adr/0005, docs/adr/0092.
  * Data:       os_rseq_on: const after os_rseq_init().
  * Invariants: libc registers (glibc >= 2.35); we never register, and write no field but rseq_cs.
+ *             os_rseq_leave() has the kernel write the rest.
  * Locks:      none.
  * Flow:       called by cache/fork.c, cache/init.c, front/percpu.c, front/percpu.h and filter.c;
  *             calls membarrier(2).
@@ -26,6 +27,13 @@ void os_rseq_init(void);
 
 /* In the child of fork(): a registration for the fence is the process's own. */
 void os_rseq_register_again(void);
+
+/*
+ * Ends this thread's registration for good, and what depends on it in libc, which then asks the
+ * system. For a thread whose sequences are interrupted each time. If the system refuses nothing
+ * changes. Signal-safe.
+ */
+void os_rseq_leave(void);
 
 /* This thread's CPU by its rseq area; -1 or -2 when this thread is not registered. */
 int os_rseq_cpu(void);
