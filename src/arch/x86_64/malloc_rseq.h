@@ -46,7 +46,7 @@ static always_inline bool arch_malloc_pop(char *base, const unsigned char *class
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE_POP USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
+	__asm__ volatile goto(USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t"	/* top = *word */
 		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
 		     "testq %[obj], %[obj]\n\t"
@@ -58,9 +58,11 @@ static always_inline bool arch_malloc_pop(char *base, const unsigned char *class
 		     : [obj] "=&a"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [base] "r"(base), [class] "m"(*class), [rseq] "r"(rseq)
 		     : "memory", "cc"
-		     : miss);
+		     : miss, ended);
 	*result = obj;
 	return true;
+ended:
+	USLAB_RSEQ_ENDED;
 miss:
 	return false;
 }
