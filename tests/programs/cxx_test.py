@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """C++ on uslab: containers in threads, bad_alloc, new-handlers, nothrow and aligned new.
 
-Once as a program, once as a plug-in that brings its own C++ library into a C program. And programs that
-replace some of the operators: the other forms call those, as the C++ library has them do.
+Once as a program, once as a plug-in that brings its own C++ library into a C program, once as a program
+that has a static C++ library inside and is linked to uslab. And programs that replace some of the operators: the other forms call those, as the C++ library has them do.
 """
 import itertools
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -43,6 +44,19 @@ def replaced(lab):
             lab.run_ok([linked])
 
 
+def static_library(lab, options):
+    """A program with libstdc++.a inside, linked as uslab-malloc(3) says."""
+    where = subprocess.run([CXX, "-print-file-name=libstdc++.a"], capture_output=True, text=True, check=True)
+    if not os.path.isabs(where.stdout.strip()):
+        print("static C++ library: not installed")
+        return
+    program = lab.build("cxx_static", ["tests/programs/src/cxx.cc"], "-DCXX_MAIN", "-DSTATIC_LIBRARY",
+                        *options, "-static-libstdc++", "-rdynamic", "-Wl,-u,_ZSt17__throw_bad_allocv",
+                        "-Wl,-u,_ZSt15get_new_handlerv", preload.LIBRARY,
+                        f"-Wl,-rpath,{os.path.dirname(preload.LIBRARY)}", compiler=CXX)
+    print("static C++ library:", lab.run_ok([program], None).out.strip())
+
+
 def main():
     preload.need(CXX)
     lab = preload.Lab()
@@ -54,6 +68,7 @@ def main():
     for command in ([program], [host, plugin]):
         lab.run_ok(command, None)  # the test itself is right
         print("program:" if command[0] == program else "plug-in:", lab.run_ok(command).out.strip())
+    static_library(lab, options)
     replaced(lab)
 
 

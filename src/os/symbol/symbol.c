@@ -39,6 +39,15 @@ void *os_symbol_next(const char *name)
 	return symbol;
 }
 
+void *os_symbol_global(const char *name)
+{
+	int saved_errno = errno;
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+
+	errno = saved_errno;
+	return symbol;
+}
+
 void *os_symbol(const char *name, const void *caller)
 {
 	int saved_errno = errno;
@@ -46,15 +55,8 @@ void *os_symbol(const char *name, const void *caller)
 
 	if (!symbol)
 		symbol = symbol_near(name, caller);
-	errno = saved_errno;
-	return symbol;
-}
-
-void *os_symbol_global(const char *name)
-{
-	int saved_errno = errno;
-	void *symbol = dlsym(RTLD_DEFAULT, name);
-
+	if (!symbol) /* last: it finds what the calling library has itself as well */
+		symbol = os_symbol_global(name);
 	errno = saved_errno;
 	return symbol;
 }

@@ -17,9 +17,10 @@
 void *os_symbol_next(const char *name);
 
 /*
- * The same; where none of them does, as the
- * library that contains the code address caller, or what that one needs, defines it (a plug-in
- * opened with RTLD_LOCAL brings a C++ library that nobody else sees). NULL: no such symbol.
+ * The same; where none of them does, as the library that contains the code address caller, or what
+ * that one needs, defines it (a plug-in opened with RTLD_LOCAL brings a C++ library that nobody
+ * else sees); else as os_symbol_global() finds it (a program may have a C++ library inside), which
+ * may be the calling library's own definition. NULL: no such symbol.
  */
 void *os_symbol(const char *name, const void *caller);
 

@@ -13,6 +13,11 @@
 #include <vector>
 
 static volatile std::size_t absurd = SIZE_MAX / 2 + 1;
+#ifdef STATIC_LIBRARY // the nothrow forms find no C++ library's, which would ask
+static const bool nothrow_asks = false;
+#else
+static const bool nothrow_asks = true;
+#endif
 static volatile int handler_calls; // compilers believe that new calls nobody
 static char *volatile sink; // what goes through it cannot be left out by the compiler
 
@@ -68,12 +73,12 @@ static void failures()
 	handler_calls = 0;
 	std::set_new_handler(handler);
 	sink = new (std::nothrow) char[absurd];
-	check(!sink && handler_calls == 3, "nothrow asks no handler");
+	check(!sink && handler_calls == (nothrow_asks ? 3 : 0), "nothrow asks no handler");
 	handler_calls = 0;
 	std::set_new_handler(throwing_handler);
 	check(throws() && handler_calls == 1, "the handler's exception is lost");
 	sink = new (std::nothrow) char[absurd];
-	check(!sink && handler_calls == 2, "nothrow lets a throw through");
+	check(!sink && handler_calls == (nothrow_asks ? 2 : 1), "nothrow lets a throw through");
 	std::set_new_handler(nullptr);
 }
 
