@@ -48,10 +48,11 @@ install(TARGETS use_uslab_static)
 CMAKE
 
 # configure <folder> <option>...
+generator=Ninja
 configure() {
 	folder=$1
 	shift
-	cmake -G Ninja -S "$work/source" -B "$work/$folder" -DCMAKE_C_FLAGS=-O1 "$@" >"$work/log" 2>&1 ||
+	cmake -G "$generator" -S "$work/source" -B "$work/$folder" -DCMAKE_C_FLAGS=-O1 "$@" >"$work/log" 2>&1 ||
 		{ cat "$work/log"; fail "$folder: cannot be configured"; }
 }
 
@@ -89,4 +90,13 @@ configure added -DUSLAB_INSTALL=ON
 cmake --build "$work/added" >"$work/log" 2>&1 || { tail -n 30 "$work/log"; fail "with USLAB_INSTALL: does not build"; }
 cmake --install "$work/added" --prefix "$work/prefix" >"$work/log"
 [ -e "$work/prefix/include/uslab/slab.h" ] || fail "USLAB_INSTALL: no headers"
+
+# CMake's default generator, whose Makefiles have each target's own rules only: the archive alone.
+if command -v make >/dev/null; then
+	generator="Unix Makefiles"
+	configure makefiles
+	cmake --build "$work/makefiles" --target use_uslab_static -j2 >"$work/log" 2>&1 ||
+		{ tail -n 30 "$work/log"; fail "Makefiles: does not build"; }
+	"$work/makefiles/use_uslab_static" >"$work/log" || fail "Makefiles: the program does not run"
+fi
 echo "embedded: ok"
