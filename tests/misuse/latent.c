@@ -13,6 +13,7 @@
  * misuse: latent_slab_index argument=index USLAB_CONF=engine=slab,front=array
  * misuse: latent_slob_double argument=double USLAB_CONF=engine=slob,front=array
  * misuse: latent_slob_header argument=header USLAB_CONF=engine=slob
+ * misuse: latent_slob_kfree argument=kfree USLAB_CONF=engine=slob
  * misuse: latent_slob_link argument=link USLAB_CONF=engine=slob,front=array
  * misuse: latent_slobseg_double argument=double USLAB_CONF=engine=slobseg,front=array
  * misuse: latent_slobseg_link argument=link USLAB_CONF=engine=slobseg,front=array
@@ -96,6 +97,8 @@ static __attribute__((noinline)) void make_mistake(const char *what)
 
 		memset(wild(q - 8), 0x41, 8);
 		kfree(q);
+	} else if (!strcmp(what, "kfree")) {
+		kfree(p[0]);
 	} else {
 		kmem_cache_free(mine, p[0]);
 		kmem_cache_free(mine, p[1]);

@@ -47,7 +47,7 @@ REPORTS = {
         "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": None,
         "link": r"BUG slob \(Not tainted\): Freechain corrupt",
-        "header": r"BUG slob .*: Invalid object pointer 0x.*\n(.*\n){1,7}.*was freed twice, starts no object, or its header was",
+        "header": r"BUG slob .*: Invalid object pointer 0x.*\n(.*\n){1,7}.*was freed twice, starts no object, ",
     },
     "slob:1991": {
         "double": r"BUG mine \(Not tainted\): Object already free",

@@ -70,8 +70,8 @@ static void report(struct engine *e, void *obj, enum engine_mistake what)
 		break;
 	case ENGINE_NO_HEADER:
 		report_no_object(e, page, obj,
-				 "was freed twice, starts no object, or its header was "
-				 "overwritten, in");
+				 "was freed twice, starts no object, is one of a cache (kfree() "
+				 "takes none with this engine), or its header was overwritten, in");
 		break;
 	}
 }
