@@ -2,6 +2,8 @@
 /*
  * examples/malloc.c - a program that knows nothing of uslab, on the drop-in malloc
  *
+ * musl declares neither mallinfo2() nor malloc_trim(): there it prints the first line.
+ *
  *   $ cc -O2 malloc.c -o malloc
  *   $ LD_PRELOAD=libuslab_malloc.so ./malloc
  *   100 bytes: 112 may be used, aligned to 16: yes
@@ -30,12 +32,16 @@ int main(void)
 			return 1;
 		memset(blocks[i], 1, 1000);
 	}
+#ifdef __GLIBC__
 	printf("in use after 1000 blocks of 1000 bytes: %s\n",
 	       mallinfo2().uordblks >= 1000000 ? "1 MB or more" : "less");
+#endif
 	for (int i = 0; i < BLOCKS; i++)
 		free(blocks[i]);
+#ifdef __GLIBC__
 	printf("given back by malloc_trim: %s\n",
 	       malloc_trim(0) ? "yes" : "no");
+#endif
 	free(text);
 	return 0;
 }

@@ -56,12 +56,10 @@ static void *receive_all(void *arg)
 
 static int run(void *(*work)(void *))
 {
-	for (int i = 0; i < THREADS; i++) {
-		workers[i].number = i;
+	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&workers[i].thread, NULL, work,
 				   &workers[i]))
 			return 1;
-	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
 	return 0;
@@ -69,6 +67,9 @@ static int run(void *(*work)(void *))
 
 int main(void)
 {
+	/* Before there are threads: each reads its neighbour's, too. */
+	for (int i = 0; i < THREADS; i++)
+		workers[i].number = i;
 	messages = KMEM_CACHE(message, SLAB_NOLEAKTRACE);
 	if (!messages || run(send_all))
 		return 1;

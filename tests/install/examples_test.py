@@ -79,6 +79,32 @@ class Examples(unittest.TestCase):
                             self.assertEqual(run.stdout, expected)
                             self.assertEqual(run.stderr, "")
 
+    def build(self, work, example, compiler, *options):
+        """(the path of an example's program, what its compiler ended with)"""
+        program, folder = os.path.join(work, example[:-2]), os.path.join(work, "bin")
+        self.wrappers(folder, (compiler, "c11"))
+        command = [os.path.join(folder, "cc"), os.path.join(EXAMPLES, example), "-o", program, *options]
+        return program, subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    @unittest.skipUnless(shutil.which("musl-gcc"), "musl-gcc is not installed")
+    def test_musl(self):
+        """malloc.c needs nothing of uslab: it compiles also where musl's headers are."""
+        with tempfile.TemporaryDirectory() as work:
+            program, run = self.build(work, "malloc.c", "musl-gcc", "-static")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
+            self.assertRegex(said, r"\A100 bytes: \d+ may be used, aligned to 16: yes\n\Z")
+
+    def test_threads_do_not_race(self):
+        """threads.c under ThreadSanitizer, which does not start everywhere if addresses are random."""
+        with tempfile.TemporaryDirectory() as work:
+            program, run = self.build(work, "threads.c", "gcc", "-fsanitize=thread", "-luslab", "-pthread")
+            if run.returncode:
+                self.skipTest("GCC's ThreadSanitizer is not installed")
+            run = subprocess.run(["setarch", "-R", program], capture_output=True, text=True, check=False,
+                                 timeout=60, env={**os.environ, "LD_LIBRARY_PATH": LIB})
+            self.assertNotIn("data race", run.stderr)
+
     def test_a_transcript_is_read(self):
         """Some example prints something: what is compared is not always nothing."""
         commands = transcript(os.path.join(EXAMPLES, "point.c"))
