@@ -14,6 +14,9 @@
  *
  * Most blocks are dense, and each question is a system call. So behind parts that were dense four
  * times as many, CLEAR_SKIP at most, are taken for dense: a block of 64 MiB has five questions.
+ *
+ * Where a filter of system calls may forbid to ask, blocks from CLEAR_UNASKED on are given back
+ * as a whole: that is what glibc's calloc() does with each block as large, by new mappings.
  */
 #include "page/clear.h"
 
@@ -72,12 +75,16 @@ void page_clear_large(void *p, size_t size)
 {
 	char *start = (char *)ALIGN_UP((uintptr_t)p, os_page_size());
 	char *end = (char *)ALIGN_DOWN((uintptr_t)p + size, os_page_size());
+	bool ask = os_filter_lets_through();
 
-	if (realtime_is_on() || unlikely(os_memcheck_on) || !os_filter_lets_through()) {
+	if (realtime_is_on() || unlikely(os_memcheck_on) || (!ask && size < CLEAR_UNASKED)) {
 		memset(p, 0, size);
 		return;
 	}
 	memset(p, 0, (size_t)(start - (char *)p));
 	memset(end, 0, (size_t)((char *)p + size - end));
-	clear_parts(start, end);
+	if (ask)
+		clear_parts(start, end);
+	else
+		clear_pages(start, (size_t)(end - start), true);
 }

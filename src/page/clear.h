@@ -17,9 +17,10 @@
 #include "base/compiler.h"
 
 #define CLEAR_LEAST (8ul << 20) /* bytes; of less all is written to: a look costs a microsecond */
-#define CLEAR_PART (2ul << 20)	/* what is looked at in one call: a huge page */
-#define CLEAR_FEW 16ul		/* a part of which fewer than one page in so many is there goes */
-#define CLEAR_SKIP 8u		/* parts at most that are not looked at, behind dense ones */
+#define CLEAR_UNASKED (32ul << 20) /* unasked so much is sparse: glibc's largest threshold */
+#define CLEAR_PART (2ul << 20)	   /* what is looked at in one call: a huge page */
+#define CLEAR_FEW 16ul /* a part of which fewer than one page in so many is there goes */
+#define CLEAR_SKIP 8u  /* parts at most that are not looked at, behind dense ones */
 
 void page_clear_large(void *p, size_t size);
 

@@ -150,6 +150,23 @@ IN_CHILD(under_a_filter_nothing_is_asked)
 	CHILD_CHECK(all_bytes(p, SIZE, 0));
 }
 
+/* Large blocks are given back unasked then, smaller ones are written to. */
+IN_CHILD(under_a_filter_large_blocks_are_taken_for_sparse)
+{
+	char *p = map_touched(MIB);
+
+	NEEDS_BARE_PROCESS();
+	child_end_at(SYS_fchdir);
+	memset(p, 0xee, SIZE);
+	page_clear(p + 5, CLEAR_UNASKED - 1);
+	CHILD_CHECK(resident(p, SIZE) == SIZE / os_page_size());
+	CHILD_CHECK(p[4] == (char)0xee && p[5 + CLEAR_UNASKED - 1] == (char)0xee);
+	CHILD_CHECK(all_bytes(p + 5, CLEAR_UNASKED - 1, 0));
+	page_clear(p + 5, SIZE - 10);
+	CHILD_CHECK(resident(p, SIZE) == 2 && all_bytes(p + 5, SIZE - 10, 0));
+	CHILD_CHECK(p[4] == (char)0xee && p[SIZE - 5] == (char)0xee);
+}
+
 IN_CHILD(a_refusal_is_no_answer)
 {
 	char *p = map_touched(MIB);
@@ -207,6 +224,7 @@ int main(void)
 		cmocka_unit_test(ends_are_exact),
 		cmocka_unit_test(locked_memory_is_written_to),
 		cmocka_unit_test(under_a_filter_nothing_is_asked),
+		cmocka_unit_test(under_a_filter_large_blocks_are_taken_for_sparse),
 		cmocka_unit_test(a_refusal_is_no_answer),
 		cmocka_unit_test(realtime_asks_nothing),
 		cmocka_unit_test(counts_stay),
