@@ -325,6 +325,17 @@ class Batch(unittest.TestCase):
         self.assertEqual(growth[0].get("grower", "-"), "-")  # it may have no object yet
         self.assertRegex(growth[1]["grower"], r"\+.*/s")
 
+    def test_full_disk(self):
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w") as full:
+            path = compile_program(folder, "subject", PROGRAM, *WITH_LIBRARY)
+            with subprocess.Popen([path], stdout=subprocess.PIPE, text=True) as program:
+                self.assertEqual(program.stdout.readline(), "ready\n")
+                run = subprocess.run([BIN, "top", "-p", str(program.pid), "-b", "-d", "0.1"], stdout=full,
+                                     stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+                program.kill()
+        self.assertEqual((run.stderr, run.returncode),
+                         ("uslab top: cannot write the output: No space left on device\n", 1))
+
     def test_errors(self):
         for arguments, status, text in (
                 ((), 2, "-p PID"),

@@ -182,7 +182,6 @@ static void print_rows(const struct top *top)
 		printf("%s\n", text);
 	}
 	printf("\n");
-	fflush(stdout);
 }
 
 static int run_batch(struct top *top, unsigned long count)
@@ -200,6 +199,8 @@ static int run_batch(struct top *top, unsigned long count)
 			break;
 		top_make_rows(top->table, top->snapshot, top);
 		print_rows(top);
+		if (util_finish(COMMAND, EXIT_OK) != EXIT_OK) /* nobody reads it any more */
+			return EXIT_FAILED;
 	}
 	if (top->ended)
 		util_warn(COMMAND, "%s has ended", top->source.title);
