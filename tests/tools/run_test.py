@@ -114,6 +114,12 @@ class RunTest(InOwnFolder):
                              check=False, env={"PATH": os.environ["PATH"]})
         self.assertEqual(run.returncode, 1)
         self.assertIn("libuslab_malloc.so", run.stderr)
+        # both in one folder
+        beside = shutil.copy(LIBRARY, os.path.join(self.folder, "bin"))
+        run = subprocess.run([alone, "run", "--", "printenv", "LD_PRELOAD"], capture_output=True,
+                             text=True, check=False, env={"PATH": os.environ["PATH"]})
+        self.assertEqual(run.stdout.strip(), os.path.realpath(beside))
+        os.unlink(beside)
         # an installed tree: bin/uslab beside lib/
         os.mkdir(os.path.join(self.folder, "lib"))
         shutil.copy(LIBRARY, os.path.join(self.folder, "lib"))

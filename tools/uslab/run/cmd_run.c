@@ -234,8 +234,11 @@ static int take_given(struct run *run, const char *given)
 
 static int find_library(struct run *run)
 {
-	/* as installed, which may be in a folder for this kind of machine, and as built */
-	static const char *const places[] = { USLAB_LIB_FROM_BIN, "../lib" };
+	/*
+	 * as installed, which may be in a folder for this kind of machine, as built, and as both
+	 * are copied into one folder
+	 */
+	static const char *const places[] = { USLAB_LIB_FROM_BIN, "../lib", "." };
 	const char *given = getenv("USLAB_MALLOC_SO");
 	char folder[PATH_MAX];
 	char path[PATH_MAX + 64];
@@ -252,8 +255,8 @@ static int find_library(struct run *run)
 		if (errno != ENOENT && errno != ENOTDIR)
 			return util_fail(COMMAND, "cannot read %s: %s", path, strerror(errno));
 	}
-	return util_fail(COMMAND, "no " LIBRARY " in %s/%s; set USLAB_MALLOC_SO", folder,
-			 USLAB_LIB_FROM_BIN);
+	return util_fail(COMMAND, "no " LIBRARY " in %s/%s, nor in %s; set USLAB_MALLOC_SO", folder,
+			 USLAB_LIB_FROM_BIN, folder);
 }
 
 /* Sets name to first and second with a separator between, whichever of them there are. */
