@@ -82,16 +82,18 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 				 "system calls that a command takes: %s. Start it under one that "
 				 "allows or merely denies them",
 				 (int)t->pid, t->program, calls);
-	return util_fail(t->command,
-			 "process %d (%s) has a seccomp filter that %s, and that may end it for "
-			 "system calls that a command takes: %s. If it allows or merely denies "
-			 "them, use --force",
-			 (int)t->pid, t->program,
-			 filtered == FILTERED_UNKNOWN
-				 ? "it may have added after its start (how many it had then is "
-				   "not known, as with kernels before 5.9)"
-				 : "it added after its start",
-			 calls);
+	return util_fail(
+		t->command,
+		"process %d (%s) has a seccomp filter that %s, and that may end it for "
+		"system calls that a command takes: %s. If it allows or merely denies "
+		"them, use --force",
+		(int)t->pid, t->program,
+		filtered == FILTERED_UNKNOWN
+			? "it may have added after its start (how many it had then is "
+			  "not known, as with kernels before 5.9, or where it could make no "
+			  "child: ulimit -u, or a container's limit of processes)"
+			: "it added after its start",
+		calls);
 }
 
 /* The name of a command's caches in messages. */
