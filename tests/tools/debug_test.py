@@ -402,7 +402,7 @@ class Usage(unittest.TestCase):
                           ["-p", "1", "-c", "", "F"], ["-p", "1", "-c", "a", "F", "Z"],
                           ["-p", "1", "--status", "F"], ["-p", "1", "--status", "--shrink"],
                           ["-p", "1", "-c", "x" * 64, "F"], ["--no-such"], ["-p"],
-                          ["-p", "1", "--capacity", "4"], ["-p", "1", "-c", "a", "--capacity"],
+                          ["-p", "1", "-p", "1", "--status"], ["-p", "1", "--capacity", "4"], ["-p", "1", "-c", "a", "--capacity"],
                           ["-p", "1", "-c", "a", "--capacity", "4", "F"],
                           ["-p", "1", "-c", "a", "--capacity", "4", "--shrink"],
                           *(["-p", "1", "-c", "a", "--capacity", number]

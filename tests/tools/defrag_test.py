@@ -288,7 +288,7 @@ class Defrag(InOwnFolder):
         self.assertIn("has no cache 'nothing'", run.stderr)
         self.check(program)
         for wrong in ([], ["-p", program.pid, "--ratio", 101], ["-p", program.pid, "--budget", 0],
-                      ["-p", program.pid, "more"]):
+                      ["-p", program.pid, "more"], ["-p", program.pid, "-p", program.pid]):
             self.assertEqual(self.tool("defrag", *wrong).returncode, 2, wrong)
 
 

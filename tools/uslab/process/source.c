@@ -42,7 +42,9 @@ bool source_take_option(struct source_options *options, int option, const char *
 	*status = EXIT_OK;
 	switch (option) {
 	case 'p':
-		*status = util_parse_pid(options->command, value, &options->pid);
+		*status = options->pid
+				  ? util_usage_error(options->command, "one process only: -p, once")
+				  : util_parse_pid(options->command, value, &options->pid);
 		return true;
 	case OPTION_CORE:
 		*status = set_place(options, SOURCE_CORE, &options->core, value);
@@ -132,7 +134,7 @@ int source_open(struct source *source, const struct source_options *options)
 	source->options = *options;
 	source->pidfd = -1;
 	status = open_kind(source);
-	util_make_printable(source->title);
+	util_make_line(source->title);
 	return status;
 }
 

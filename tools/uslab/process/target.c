@@ -207,8 +207,8 @@ static void read_program(struct target *t)
 		n = read(fd, t->program, sizeof(t->program) - 1);
 		close(fd);
 	}
-	t->program[n > 0 ? n : 0] = '\0';
-	t->program[strcspn(t->program, "\n")] = '\0';
+	/* the last byte is the kernel's newline; others are the name's */
+	t->program[n > 0 ? n - 1 : 0] = '\0';
 	util_make_line(t->program);
 }
 

@@ -62,7 +62,7 @@ static void look_into_child(void *arg)
 	(void)arg;
 	run = kmalloc(1 << 20, GFP_KERNEL);
 	CHILD_CHECK(run);
-	prctl(PR_SET_NAME, "target_test"); /* valgrind's is another */
+	prctl(PR_SET_NAME, "target\ntest"); /* valgrind's is another */
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,7 +73,7 @@ static void look_into_child(void *arg)
 	CHILD_CHECK(t.nr_roots == 1);
 	CHILD_CHECK(t.root[0].address == (uintptr_t)&uslab_root);
 	CHILD_CHECK(strstr(t.root[0].object, "target_test"));
-	CHILD_CHECK(!strcmp(t.program, "target_test"));
+	CHILD_CHECK(!strcmp(t.program, "target?test"));
 	CHILD_CHECK(target_snapshot(&t, NULL, &s, &root) == EXIT_OK);
 	CHILD_CHECK(root == &t.root[0]);
 	CHILD_CHECK(s.totals.run_bytes == 1 << 20);
@@ -91,7 +91,7 @@ static void test_child(void **state)
 
 	(void)state;
 	assert_true(child_passed(&c));
-	assert_non_null(strstr(c.text, "(target_test) ended while it was being read\n"));
+	assert_non_null(strstr(c.text, "(target?test) ended while it was being read\n"));
 	assert_non_null(strstr(c.text, "uslab test: no such process: "));
 }
 
