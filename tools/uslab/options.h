@@ -49,7 +49,7 @@ enum {
 	"change also a process that a seccomp filter of its own may end for it" }
 
 #define ROW_WAIT { OPTION_WAIT, "wait", "S", \
-	"seconds to wait for the program to take a command (10)" }
+	"seconds to wait for the program to take a command (10; 1 if it is stopped)" }
 
 /* Traces, and machines that are made up. */
 #define ROW_TOUCH { 't', "touch", "WHAT", \

@@ -609,7 +609,7 @@ void debug_close(struct debug_job *job)
 
 int cmd_debug(int argc, char **argv)
 {
-	struct debug_job job = { .source.command = COMMAND, .wait_ms = COMMAND_WAIT_MS };
+	struct debug_job job = { .source.command = COMMAND };
 	int status;
 
 	status = options_take(&options, &job, argc, argv);

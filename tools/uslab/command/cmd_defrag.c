@@ -342,8 +342,7 @@ static int perform(struct defrag_job *job)
 
 int cmd_defrag(int argc, char **argv)
 {
-	struct defrag_job job = { .debug = { .source.command = COMMAND,
-					     .wait_ms = COMMAND_WAIT_MS },
+	struct defrag_job job = { .debug = { .source.command = COMMAND },
 				  .budget_us = BUDGET_US,
 				  .ratio = ULONG_MAX };
 	int status = options_take(&options, &job, argc, argv);

@@ -12,7 +12,8 @@
  *             Fields for sampling are written without a lock.
  * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
  *             command_messages.c, fs/fs_store.c, top/top_keys.c and track/; calls filtered.c first,
- *             then writes the mailbox and polls its state; process/live.c names the file.
+ *             and command_messages.c (is the process stopped?), then writes the mailbox and polls
+ *             its state; process/live.c names the file.
  *             cache/control/control.c is the other end. In: struct command_request; out: the answer
  *             in struct control, or -errno.
  *
@@ -450,11 +451,20 @@ static bool may_command(const struct target *t, const struct target_root *root)
 	return t->force || command_filtered(t, root) == FILTERED_NOT;
 }
 
+/* One that is stopped may be continued meanwhile, but hardly so. */
+static unsigned int wait_ms_of(const struct target *t, const struct command_request *request)
+{
+	if (request->wait_ms)
+		return request->wait_ms;
+	return !request->to_the_end && command_finds_stopped(t->pid) ? COMMAND_STOPPED_WAIT_MS
+								     : COMMAND_WAIT_MS;
+}
+
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
 {
 	struct mailbox box = { .target = t,
-			       .deadline = now_ms() + request->wait_ms,
+			       .deadline = now_ms() + wait_ms_of(t, request),
 			       .patient = request->to_the_end };
 	sigset_t before;
 	int ret;

@@ -12,7 +12,8 @@
 #include "inspect/control.h"
 #include "process/target.h"
 
-#define COMMAND_WAIT_MS 10000 /* how long a tool waits by default */
+#define COMMAND_WAIT_MS 10000	     /* how long a tool waits by default */
+#define COMMAND_STOPPED_WAIT_MS 1000 /* the same, for one that is stopped, unless to_the_end */
 
 struct command_request {
 	enum control_command command;
@@ -22,8 +23,8 @@ struct command_request {
 	bool names;	      /* patterns[] are names, whatever debug flags they have */
 	const char *argument; /* NULL: "" */
 	uint64_t value;
-	unsigned int wait_ms;
-	bool to_the_end; /* it undoes another one: a signal does not cancel it */
+	unsigned int wait_ms; /* 0: by default */
+	bool to_the_end;      /* it undoes another one: a signal does not cancel it */
 };
 
 /*

@@ -2,7 +2,7 @@
 /*
  * uslab/command/command_messages.c - messages on what became of a command
  *
- * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
+ * Flow:       called by command.c, cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
  *             info/info_change.c and track/; calls command.c, process/live.c, and process/target.c
  *             for texts on permissions. In: what command_send() returned and the struct control;
  *             out: text on stderr and an exit status.
@@ -42,7 +42,7 @@ bool command_finds_stopped(pid_t pid)
 static int fail_timeout(struct target *t, const struct target_root *root,
 			const struct command_request *request)
 {
-	double seconds = request->wait_ms / 1000.0;
+	double seconds = (request->wait_ms ? request->wait_ms : COMMAND_WAIT_MS) / 1000.0;
 	struct uslab_root found = { .kick = 0 };
 	const char *lacks = command_lacks_thread(t, root);
 	static const char advice[] = " Started with USLAB_CONF=control=100 it polls by itself";

@@ -85,7 +85,7 @@ static int find_unused(const struct info *info, struct info_subject *subject)
 	int status = EXIT_OK;
 
 	if (may_mean_unused(info, subject))
-		status = command_prepare(&source->target, source->root, COMMAND_WAIT_MS, &made);
+		status = command_prepare(&source->target, source->root, 0, &made);
 	if (status == EXIT_OK && made)
 		status = source_snapshot(source, subject->s);
 	if (status == EXIT_OK && made)
@@ -137,7 +137,6 @@ static int change_process(const struct info *info, struct info_subject *subject)
 		struct command_request request = {
 			.pattern = pattern,
 			.argument = argument,
-			.wait_ms = COMMAND_WAIT_MS,
 		};
 		struct control reply;
 		int status;

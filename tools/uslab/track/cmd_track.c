@@ -487,7 +487,6 @@ int cmd_track(int argc, char **argv)
 		.source.command = COMMAND,
 		.watch = WATCH_SECONDS,
 		.top = 10,
-		.wait_ms = COMMAND_WAIT_MS,
 	};
 	struct tracking *t;
 	int status;
