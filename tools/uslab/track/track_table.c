@@ -258,12 +258,14 @@ static double bytes_of_one(const struct track_row *row)
 	return row->heaviest * row->bytes_sum.seen / (double)row->tracked;
 }
 
-/* estimated: else nothing can be there that was not seen. */
+/*
+ * estimated: else nothing can be there that was not seen. seconds: 0 where rates are not known.
+ */
 static void estimate_row(struct track_row *row, double seconds, bool estimated)
 {
 	double one = estimated ? row->heaviest : 0;
 	double one_bytes = estimated ? bytes_of_one(row) : 0;
-	double per_second = seconds > 0 ? 2 / seconds : NAN; /* of no time nothing is known */
+	double per_second = seconds > 0 ? 2 / seconds : NAN;
 
 	row->objects = estimate_of(&row->objects_sum, one);
 	row->bytes = estimate_of(&row->bytes_sum, one_bytes);
@@ -277,13 +279,15 @@ static void estimate_rows(const struct tracking *t)
 	const struct track_table *table = &t->table;
 	enum track_order order = t->options->order;
 	struct estimate_sum all = { 0, 0, 0 };
+	/* what was sampled before may have been in several spells, with gaps between */
+	bool has_rates = !table->estimated || !table->at_least;
 	double one = 0;
 
 	for (unsigned int i = 0; i < table->nr; i++) {
 		struct track_row *row = &table->row[i];
 		double of_row;
 
-		estimate_row(row, table->seconds, table->estimated);
+		estimate_row(row, has_rates ? table->seconds : 0, table->estimated);
 		estimate_merge(&all, sum_of(row, order));
 		of_row = order == TRACK_BY_OBJECTS ? row->heaviest : bytes_of_one(row);
 		if (table->estimated && of_row > one)
@@ -303,7 +307,7 @@ static double key(const struct track_row *row, enum track_order order)
 	case TRACK_BY_AGE:
 		return row->age_mean;
 	case TRACK_BY_GROWTH:
-		return isnan(row->kept_bytes.value) ? 0 : row->kept_bytes.value;
+		return row->old_bytes_sum.sum;
 	case TRACK_BY_BYTES:
 		break;
 	}

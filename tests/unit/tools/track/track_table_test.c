@@ -216,6 +216,12 @@ static void test_estimate(void **state)
 	/* two are too few */
 	assert_true(row[1].vague);
 	assert_true(row[1].kept.value == 0 && row[1].kept.high > 0);
+	/* sampled before: how often, with which gaps, is not known */
+	t->start = 0;
+	((struct debug *)fake_at(&f, fake_debug_addr(&f, 192)))->tracking_since = DEBUG_SINCE_EVER;
+	row = make();
+	assert_true(t->table.at_least && row->objects.value > 0);
+	assert_true(isnan(row->kept.value) && isnan(row->kept_bytes.high));
 }
 
 /* What a process says that lies. */
