@@ -68,7 +68,8 @@ static const struct option_row rows[] = {
 	{ '1', "once", NULL, "one table" },
 	{ 'n', "top", "N", "that many call sites (10)" },
 	{ 'b', "by", "KEY", "in the order of bytes, objects, age (mean) or growth" },
-	{ OPTION_FULL, "full", NULL, "track every allocation: exact, and slower for the program" },
+	{ OPTION_FULL, "full", NULL,
+	  "track every allocation: exact, slower for the program, and takes memory for each" },
 	{ OPTION_SAMPLE, "sample", NULL,
 	  "track some allocations, at random, of malloc under 'uslab run': fast, and numbers have "
 	  "an error" },

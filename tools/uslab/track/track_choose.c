@@ -268,8 +268,10 @@ int track_choose_growing(struct tracking *t)
 		return util_fail(t->options->command, "%s is stopped: nothing in it can grow",
 				 t->source.title);
 	if (status == EXIT_OK && !t->nr_caches)
-		return util_fail(t->options->command,
-				 "no cache of %s grew within %g s; --cache names one to track",
-				 t->source.title, t->options->watch);
+		return util_fail(
+			t->options->command,
+			"no cache of %s grew within %g s; --cache names one to track, "
+			"in full (each of its objects takes more memory then) or with --sample",
+			t->source.title, t->options->watch);
 	return status;
 }
