@@ -138,6 +138,22 @@ int main(void)
                 self.assertEqual(output.count("tracked for"), 1, output)
                 self.start()
 
+    def test_nothing_grows(self):
+        run = uslab("track", "-p", self.pid, "--watch", "0.2")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertRegex(run.stderr, r"no cache of .* grew within 0.2 s; --cache names one to track, .* --sample\n")
+
+    def test_ends_before_anything_is_seen(self):
+        """No table then: it would read as if the program had held nothing."""
+        for arguments in (["--once", "-i", "3600"], ["-i", "3600"]):
+            with self.subTest(arguments=arguments):
+                tool = self.track(*arguments)
+                self.process.kill()
+                output, errors = tool.communicate(timeout=300)
+                self.assertEqual((tool.returncode, output), (1, ""), errors)
+                self.assertIn("ended", errors)
+                self.start()
+
     def test_another_program_after_a_table(self):
         tool = self.track("-i", "0.1")
         self.assertIn("tracked for", tool.stdout.readline())

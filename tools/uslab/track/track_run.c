@@ -128,6 +128,12 @@ static int print_table(struct tracking *t, bool live)
 	return util_finish(COMMAND, EXIT_OK);
 }
 
+/* Of a process that has ended. A table without rows would read as if it had held nothing. */
+static bool saw_nothing(const struct tracking *t)
+{
+	return !t->table.nr && !t->table.at_least && t->table.seconds < REFRESH_SECONDS;
+}
+
 /* The only table, or what was asked for in place of it. */
 static int print_once(struct tracking *t)
 {
@@ -219,6 +225,9 @@ static int warn_as_of(const struct tracking *t, int error)
 			"%s can no longer be read, after %.1f s: %s; the figures are as of "
 			"%.1f s",
 			t->source.title, end, strerror(-error), as_of);
+	if (saw_nothing(t))
+		return util_fail(COMMAND, "%s %s, after %.1f s, before anything was seen",
+				 t->source.title, ended, end);
 	util_warn(COMMAND, "%s %s, after %.1f s; the figures are as of %.1f s", t->source.title,
 		  ended, end, as_of);
 	return EXIT_OK;
@@ -276,6 +285,8 @@ int track_run_once(struct tracking *t)
 		return fail_refresh(t, ret);
 	if (ret)
 		status = warn_as_of(t, ret);
+	if (ret && saw_nothing(t))
+		return status;
 	return print_once(t) == EXIT_OK ? status : EXIT_FAILED;
 }
 
@@ -287,6 +298,8 @@ static int end_live(struct tracking *t, int error, double shown)
 
 	if (error != -ENOMEM && t->refreshed > shown) {
 		status = warn_as_of(t, error);
+		if (saw_nothing(t))
+			return status;
 		return print_table(t, true) == EXIT_OK ? status : EXIT_FAILED;
 	}
 	if (error == -ENOMEM || !ended)
