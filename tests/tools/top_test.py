@@ -330,9 +330,11 @@ class Batch(unittest.TestCase):
             path = compile_program(folder, "subject", PROGRAM, *WITH_LIBRARY)
             with subprocess.Popen([path], stdout=subprocess.PIPE, text=True) as program:
                 self.assertEqual(program.stdout.readline(), "ready\n")
-                run = subprocess.run([BIN, "top", "-p", str(program.pid), "-b", "-d", "0.1"], stdout=full,
-                                     stderr=subprocess.PIPE, text=True, check=False, timeout=60)
-                program.kill()
+                try:
+                    run = subprocess.run([BIN, "top", "-p", str(program.pid), "-b", "-d", "0.1"], stdout=full,
+                                         stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+                finally:
+                    program.kill()
         self.assertEqual((run.stderr, run.returncode),
                          ("uslab top: cannot write the output: No space left on device\n", 1))
 
