@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# What `make install` builds, and puts where: libraries, headers, the command, uslab.pc, the CMake package
+# What `make install` builds, and puts where: libraries, headers, the command, uslab*.pc, the CMake package
 # with the targets uslab::uslab (shared), uslab::uslab_static and uslab::uslab_linux (headers), the man
 # pages, gdb's commands and Python's module.
 
@@ -55,7 +55,11 @@ set(pc_cflags "")
 if(USLAB_NO_RSEQ)
 	set(pc_cflags " -DUSLAB_NO_RSEQ=1")
 endif()
-foreach(pc uslab.pc uslab-linux.pc)
+set(pc_files uslab.pc uslab-linux.pc uslab-malloc.pc)
+if(TARGET uslab_inspect)
+	list(APPEND pc_files uslab-inspect.pc)
+endif()
+foreach(pc ${pc_files})
 	configure_file(cmake/${pc}.in ${pc} @ONLY)
 	install(FILES ${PROJECT_BINARY_DIR}/${pc} DESTINATION ${pc_dir})
 endforeach()

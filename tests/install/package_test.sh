@@ -61,6 +61,33 @@ for compiler in g++ clang++; do
 	expect_ok "$compiler, <uslab/cache.hpp>, pkg-config" "$work/h_$compiler"
 done
 
+# ---- the other libraries ------------------------------------------------------------------------
+
+cat >"$work/others.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <uslab/inspect.h>
+#include <uslab/malloc.h>
+int main(void)
+{
+	struct uslab_inspect_source nobody = { .pid = -1 };
+	char *messages = NULL;
+	void *p = uslab_malloc_direct(100);
+	char *json = uslab_inspect_json(&nobody, &messages);
+
+	uslab_free_direct(p);
+	puts(p && !json && messages ? "ok others" : "wrong");
+	free(messages);
+	return 0;
+}
+C
+if [ -e "$lib/libuslab_inspect.so" ]; then
+	# shellcheck disable=SC2046,SC2086
+	gcc $warnings -O2 "$work/others.c" $(pkg-config --cflags --libs uslab-malloc uslab-inspect) \
+		-o "$work/others"
+	expect_ok "uslab-malloc.pc, uslab-inspect.pc" "$work/others"
+fi
+
 # ---- libuslab_rcu, where liburcu is -------------------------------------------------------------
 if [ -e "$lib/libuslab_rcu.so" ]; then
 	for compiler in gcc clang; do
