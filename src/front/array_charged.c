@@ -16,7 +16,7 @@
  *   take                see 1                    never: c's lock  never: c's lock
  *
  * 1. percpu_stop_xchg(): what had begun on c either committed before, and its value is taken, or
- *    begins anew and finds a word that misses. Nothing is installed meanwhile, as it requires. A
+ *    was ended, and misses. Nothing is installed meanwhile, as it requires. A
  *    withdrawal leaves front_gone_word, which is no take's.
  *
  * The owner beside a word is stored by an install, with c's lock, while the word misses both ways

@@ -195,6 +195,12 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value)
 		percpu_exit(cpu);
 }
 
+/* Asked after a fence: has no sequence stored over what was left in the word? */
+static bool is_still(const uintptr_t *word, uintptr_t left)
+{
+	return load_acquire(word) == left;
+}
+
 #define LOCAL_TRIES (PERCPU_TRIES / 2) /* it is not given up for what others do */
 
 struct local_xchg {
@@ -215,22 +221,39 @@ static void local_xchg(void *arg)
 			break;
 }
 
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+/* A thread without a registration, whose sequences fail: that it runs there is the fence. */
+static int stop_unregistered(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
+{
+	int ret = os_run_on_cpu((unsigned int)cpu, nothing, NULL); /* may it at all? */
+
+	if (ret)
+		return ret;
+	do {
+		*old = xchg(word, stop);
+		if (os_run_on_cpu((unsigned int)cpu, nothing, NULL))
+			os_die(__FILE__, __LINE__, "a CPU was reached and then was not");
+	} while (!is_still(word, stop));
+	return 0;
+}
+
 /* Without a fence: migrates to that CPU and takes the word there, by a sequence. */
 static int stop_by_migration(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 {
 	struct local_xchg x = { .cpu = cpu, .word = word, .new_value = stop };
-	int ret = os_run_on_cpu((unsigned int)cpu, local_xchg, &x);
+	int ret;
 
+	if (percpu_cpu() < 0)
+		return stop_unregistered(cpu, word, stop, old);
+	ret = os_run_on_cpu((unsigned int)cpu, local_xchg, &x);
 	if (ret)
 		return ret;
 	*old = x.old;
 	return x.ret;
-}
-
-/* Asked after a fence: has no sequence stored over what was left in the word? */
-static bool is_still(const uintptr_t *word, uintptr_t left)
-{
-	return load_acquire(word) == left;
 }
 
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
@@ -249,11 +272,6 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 	} while (!is_still(word, stop));
 	*old = value;
 	return 0;
-}
-
-static void nothing(void *arg)
-{
-	(void)arg;
 }
 
 int percpu_settle(int cpu)

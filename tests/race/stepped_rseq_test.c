@@ -56,6 +56,12 @@ static void *use_elsewhere(void *keeps)
 	return NULL;
 }
 
+/* Sequences read half of it as a part of the CPU's number. */
+static uint32_t cpu_id_start(void)
+{
+	return *(uint32_t *)((char *)__builtin_thread_pointer() + os_rseq_offset);
+}
+
 static void stepped(const struct pair *pair)
 {
 	bool keeps = false;
@@ -67,6 +73,7 @@ static void stepped(const struct pair *pair)
 	CHILD_CHECK(pthread_create(&thread, NULL, use_elsewhere, &keeps) == 0);
 	alarm(250);
 	CHILD_CHECK(stepped_run(use, NULL, count_only) > 1000);
+	CHILD_CHECK(os_rseq_cpu() >= 0 || !cpu_id_start());
 	use(NULL);
 	pthread_barrier_wait(&barrier);
 	CHILD_CHECK(pthread_join(thread, NULL) == 0 && keeps);

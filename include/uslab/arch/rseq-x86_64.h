@@ -66,13 +66,13 @@
  */
 #define USLAB_RSEQ_TABLE USLAB_RSEQ_TABLE_TO("jmp %l[miss]\n\t")
 /*
- * Pops, and runs, have outputs. GCC 12 takes the value of an output to be the result on the edge of
- * a miss as well, which is no harm where that is 0. So who is interrupted goes to a place of its
- * own, `ended`, that USLAB_RSEQ_ENDED keeps apart. Not to a second instruction in here: a debugger
- * that steps would stop at it, where there is neither a line nor a function.
+ * Behind the label of a miss, where there are outputs that the caller uses: GCC before 12.4 takes
+ * what is in their registers for a constant of the caller (NULL) on that edge, unless it leads to a
+ * place of its own.
  */
-#define USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_TABLE_TO("jmp %l[ended]\n\t")
-#define USLAB_RSEQ_ENDED __asm__ volatile("")
+#define USLAB_RSEQ_MISSED __asm__ volatile("")
+#define USLAB_RSEQ_TABLE_RUN /* none was moved */ \
+	USLAB_RSEQ_TABLE_TO("xor %k[n], %k[n]\n\t" "jmp 2f\n\t")
 #define USLAB_RSEQ_TABLE_TO(end)                                          \
 	".pushsection __rseq_cs, \"aw\"\n\t"                              \
 	".balign 32\n"                                                    \
@@ -165,7 +165,7 @@
  * else's. look: what comes first; from, commit: the word.
  */
 #define USLAB_RSEQ_POP_OF(look, from, commit, first, second, third)                     \
-	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(first) \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(first)      \
 	USLAB_RSEQ_WINDOW look from                                                     \
 	USLAB_RSEQ_INJECT(second) USLAB_RSEQ_LOAD                                       \
 	"test %[obj], %[obj]\n\t"                                                      \
@@ -185,12 +185,11 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
-		     : miss, ended);
+		     : miss);
 	*result = obj;
 	return 1;
-ended:
-	USLAB_RSEQ_ENDED;
 miss:
+	USLAB_RSEQ_MISSED;
 	return 0;
 }
 
@@ -232,12 +231,11 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_take(void *handl
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
-		     : miss, ended);
+		     : miss);
 	*result = obj;
 	return 1;
-ended:
-	USLAB_RSEQ_ENDED;
 miss:
+	USLAB_RSEQ_MISSED;
 	return 0;
 }
 
@@ -297,12 +295,11 @@ uslab_rseq_take_of(void *handle, ptrdiff_t rseq, uint64_t owner, void **result)
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner)
 		     : "memory", "cc"
-		     : miss, ended);
+		     : miss);
 	*result = obj;
 	return 1;
-ended:
-	USLAB_RSEQ_ENDED;
 miss:
+	USLAB_RSEQ_MISSED;
 	return 0;
 }
 
@@ -397,21 +394,15 @@ miss:
 		char *top;                                                                      \
 		void *obj;                                                                      \
                                                                                                 \
-		__asm__ volatile goto(begin USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                    \
+		__asm__ volatile(begin USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                         \
 				 "xor %k[n], %k[n]\n\t" middle                                  \
 				 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),        \
 				   [mark] "=&r"(mark), [limit] "=&r"(limit), [n] "=&r"(n_moved) \
 				 : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p) \
-				 : "memory", "cc"                                               \
-				 : ended);                                                      \
-		if (0) {                                                                        \
-ended:                                                                                          \
-			USLAB_RSEQ_ENDED;                                                       \
-			n_moved = 0;                                                            \
-		}                                                                               \
+				 : "memory", "cc");                                             \
 	} while (0)
 #define USLAB_RSEQ_BEGIN_RUN(inject) \
-	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
 
 /*
  * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has

@@ -3,12 +3,12 @@
  * arch/x86_64/malloc_rseq.h - pop and push by class number, as restartable sequences
  *
  * Data:       none.
- * Invariants: inputs stay untouched until the commit, so that an aborted sequence starts again.
+ * Invariants: nobody sees what a sequence has done before its commit.
  * Locks:      none.
  * Flow:       included by arch/malloc_rseq.h, which has the contract.
  *
- * The five instructions on where objects start, and the three on the mark, are before label 0,
- * where an aborted sequence starts again.
+ * The five instructions on where objects start, and the three on the mark, are before the sequence:
+ * these are the caller's alone.
  * Table, arming and inject points are those of <uslab/arch/rseq-x86_64.h>.
  */
 #ifndef ARCH_X86_64_MALLOC_RSEQ_H
@@ -46,7 +46,7 @@ static always_inline bool arch_malloc_pop(char *base, const unsigned char *class
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t"	/* top = *word */
 		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
 		     "testq %[obj], %[obj]\n\t"
@@ -58,12 +58,11 @@ static always_inline bool arch_malloc_pop(char *base, const unsigned char *class
 		     : [obj] "=&a"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [base] "r"(base), [class] "m"(*class), [rseq] "r"(rseq)
 		     : "memory", "cc"
-		     : miss, ended);
+		     : miss);
 	*result = obj;
 	return true;
-ended:
-	USLAB_RSEQ_ENDED;
 miss:
+	USLAB_RSEQ_MISSED;
 	return false;
 }
 

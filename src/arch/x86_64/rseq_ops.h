@@ -105,7 +105,7 @@ static inline size_t arch_rseq_pop_run(ptrdiff_t rseq, void *handle, size_t nr, 
 {
 	size_t n;
 
-	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28),
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28),
 		       IF_THERE USLAB_RSEQ_POP_RUN("", 29, 30));
 	return n;
 }
@@ -114,7 +114,7 @@ static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *handle, size_t nr,
 {
 	size_t n;
 
-	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31),
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE_RUN USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31),
 		       IF_THERE USLAB_RSEQ_PUSH_RUN(32, 33));
 	return n;
 }
@@ -137,7 +137,7 @@ static inline bool arch_rseq_pop_of(ptrdiff_t rseq, void *handle, uint32_t owner
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE_ENDED USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(34)
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(34)
 			      USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP IF_OWNED
 			      USLAB_RSEQ_INJECT(35) USLAB_RSEQ_LOAD
 			      "testq %[obj], %[obj]\n\t"
@@ -148,12 +148,11 @@ static inline bool arch_rseq_pop_of(ptrdiff_t rseq, void *handle, uint32_t owner
 				[base] "=&r"(base)
 			      : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner)
 			      : "memory", "cc"
-			      : miss, ended);
+			      : miss);
 	*result = obj;
 	return true;
-ended:
-	USLAB_RSEQ_ENDED;
 miss:
+	USLAB_RSEQ_MISSED;
 	return false;
 }
 

@@ -5,12 +5,13 @@
  * Why:        docs/adr/0005, docs/adr/0092.
  * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init(). An area for each thread that
  *             says that it is not registered.
- * Invariants: this file only reads the rseq area; the kernel and libc own it. os_rseq_leave() asks
- *             the kernel to write that there is no registration.
+ * Invariants: this file only reads the rseq area; the kernel and libc own it. But for
+ *             os_rseq_leave(): after that the area is nobody's.
  * Locks:      none.
  * Flow:       see rseq.h; calls membarrier(2), rseq(2), sched_setaffinity(2).
  */
 #include <errno.h>
+#include <signal.h>
 #include <linux/rseq.h>
 #include <uslab/arch/rseq.h>
 
@@ -114,11 +115,18 @@ void os_rseq_register_again(void)
  */
 void os_rseq_leave(void)
 {
-	char *area = (char *)__builtin_thread_pointer() + os_rseq_offset;
+	struct rseq *area = (void *)((char *)__builtin_thread_pointer() + os_rseq_offset);
+	uint64_t all = ~(1ull << (SIGTRAP - 1)); /* whose handler may be what steps */
+	uint64_t before;
 
-	if (libc_registers())
-		os_syscall(SYS_rseq, area, MAX(__rseq_size, 32u), RSEQ_FLAG_UNREGISTER,
-			   RSEQ_SIGNATURE);
+	if (!libc_registers())
+		return;
+	/* Linux 6.19 to 7.0 leave -1 there: what sequences make of that is another cache's word. */
+	os_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	if (os_syscall(SYS_rseq, area, MAX(__rseq_size, 32u), RSEQ_FLAG_UNREGISTER,
+		       RSEQ_SIGNATURE) == 0)
+		store_relaxed(&area->cpu_id_start, 0);
+	os_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 int os_rseq_cpu(void)

@@ -5,7 +5,7 @@
  * Why:        docs/adr/0005, docs/adr/0092.
  * Data:       os_rseq_on: const after os_rseq_init().
  * Invariants: libc registers (glibc >= 2.35); we never register, and write no field but rseq_cs.
- *             os_rseq_leave() has the kernel write the rest.
+ *             Once os_rseq_leave() has ended a registration the area is nobody's.
  * Locks:      none.
  * Flow:       called by cache/fork.c, cache/init.c, front/percpu.c, front/percpu.h and filter.c;
  *             calls membarrier(2).
