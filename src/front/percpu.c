@@ -201,7 +201,7 @@ static bool is_still(const uintptr_t *word, uintptr_t left)
 	return load_acquire(word) == left;
 }
 
-#define LOCAL_TRIES (PERCPU_TRIES / 2) /* it is not given up for what others do */
+#define LOCAL_TRIES (PERCPU_TRIES / 2) /* fewer: others may be why */
 
 struct local_xchg {
 	int cpu;
@@ -226,17 +226,24 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* A thread without a registration, whose sequences fail: that it runs there is the fence. */
+/*
+ * A thread without a registration, whose sequences fail: by exchange, as with a fence, which is
+ * that it runs there. If it cannot, the value goes back, unless a sequence has stored over stop:
+ * one that had loaded it may still commit, which is as if nothing had been taken.
+ */
 static int stop_unregistered(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 {
-	int ret = os_run_on_cpu((unsigned int)cpu, nothing, NULL); /* may it at all? */
+	int ret;
 
-	if (ret)
-		return ret;
 	do {
-		*old = xchg(word, stop);
-		if (os_run_on_cpu((unsigned int)cpu, nothing, NULL))
-			os_die(__FILE__, __LINE__, "a CPU was reached and then was not");
+		uintptr_t value = xchg(word, stop);
+
+		ret = os_run_on_cpu((unsigned int)cpu, nothing, NULL);
+		if (ret) {
+			cmpxchg(word, stop, value);
+			return ret;
+		}
+		*old = value;
 	} while (!is_still(word, stop));
 	return 0;
 }

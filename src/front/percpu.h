@@ -222,8 +222,8 @@ static inline int percpu_cpu(void)
  *     { *old = *word; *word = new; } and return 0. Else -EAGAIN, nothing changed: also where the
  * kernel interrupted it. word belongs to cpu's window.
  *
- * A thread that is interrupted each time, since a debugger steps through it, is given up after
- * PERCPU_TRIES of these in a row, of whatever step: from then on it has no registration.
+ * A thread that is interrupted each time, since a debugger steps through it, loses its registration
+ * (os_rseq_leave()) after PERCPU_TRIES of these in a row, of whatever step.
  */
 #define PERCPU_TRIES 100u
 int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old);
