@@ -62,7 +62,7 @@ def of_page():
     return found
 
 
-COMMANDS = ("run", "info", "debug", "defrag", "track", "top", "fs", "replay", "compare", "bench")
+COMMANDS = ("run", "ps", "info", "debug", "defrag", "track", "top", "fs", "replay", "compare", "bench")
 
 
 def rows_of_help(command):

@@ -2,7 +2,7 @@
 /*
  * uslab/json_values.c - values into JSON (json-c), where memory may be short
  *
- * Flow:       called by compare/, info/, replay/ and track/; calls json-c and util.c. In:
+ * Flow:       called by compare/, info/, ps/, replay/ and track/; calls json-c and util.c. In:
  *             values; out: a document, whole or none.
  */
 #include "json_values.h"

@@ -3,9 +3,9 @@
  * uslab/main.c - the command: one table of subcommands
  *
  * Data:       commands[], one row per subcommand.
- * Flow:       main(); calls cmd_run.c, cmd_info.c, cmd_debug.c, cmd_defrag.c, cmd_track.c,
- *             cmd_top.c, cmd_fs.c, cmd_replay.c, cmd_compare.c and cmd_bench.c with the arguments
- *             after the name; their return value is the exit status.
+ * Flow:       main(); calls cmd_run.c, cmd_ps.c, cmd_info.c, cmd_debug.c, cmd_defrag.c,
+ *             cmd_track.c, cmd_top.c, cmd_fs.c, cmd_replay.c, cmd_compare.c and cmd_bench.c with
+ *             the arguments after the name; their return value is the exit status.
  *
  * Everything else is in an archive that the unit tests link as well; a new subcommand is a line in
  * the table here, a prototype in util.h and a file cmd_NAME.c.
@@ -23,6 +23,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "run", cmd_run, "start a program whose malloc is uslab" },
+	{ "ps", cmd_ps, "list the running programs that use uslab" },
 	{ "info", cmd_info, "list the caches of a running program" },
 	{ "debug", cmd_debug, "switch checks of a running program on and off" },
 	{ "defrag", cmd_defrag, "move objects of a running program, so that memory comes back" },

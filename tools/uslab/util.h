@@ -25,6 +25,7 @@ enum {
 
 /* The subcommands; main.c calls them. */
 int cmd_run(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
 int cmd_defrag(int argc, char **argv);

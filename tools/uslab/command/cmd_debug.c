@@ -160,7 +160,8 @@ static int check(void *arg, int argc, char **argv)
 	char known[DEBUG_FLAGS_TEXT];
 
 	if (!job->source.pid)
-		return util_usage_error(COMMAND, "which process? Use -p PID");
+		return util_usage_error(COMMAND,
+					"which process? Use -p PID ('uslab ps' lists them)");
 	if (job->action == OPTION_PROFILING && job->nr_patterns)
 		return util_usage_error(COMMAND, "--mem-profiling is for all caches");
 	if (job->action && optind < argc)

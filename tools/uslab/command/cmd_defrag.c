@@ -99,7 +99,8 @@ static int check(void *arg, int argc, char **argv)
 	struct defrag_job *job = arg;
 
 	if (!job->debug.source.pid)
-		return util_usage_error(COMMAND, "which process? Use -p PID");
+		return util_usage_error(COMMAND,
+					"which process? Use -p PID ('uslab ps' lists them)");
 	if (optind < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	job->debug.named = job->debug.nr_patterns > 0;

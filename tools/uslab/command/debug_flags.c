@@ -2,8 +2,8 @@
 /*
  * uslab/command/debug_flags.c - debug flags of caches as texts
  *
- * Flow:       called by cmd_debug.c, info/ and top/top_keys.c. In: flags, or a text's character;
- *             out: the other one, by the table of inspect/options.h.
+ * Flow:       called by cmd_debug.c, info/, ps/ and top/top_keys.c. In: flags, or a text's
+ *             character; out: the other one, by the table of inspect/options.h.
  */
 #include "command/debug_flags.h"
 

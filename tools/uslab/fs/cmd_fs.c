@@ -59,7 +59,8 @@ static int check(void *arg, int argc, char **argv)
 
 	arguments->rest = argv + optind;
 	if (!source->pid && !source->core)
-		return util_usage_error(FS_COMMAND, "which process? Use -p PID");
+		return util_usage_error(FS_COMMAND,
+					"which process? Use -p PID ('uslab ps' lists them)");
 	if (source->pid && source->core)
 		return util_usage_error(FS_COMMAND, "a process or a core file, not both");
 	if (source->program && !source->core)

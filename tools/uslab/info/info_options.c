@@ -193,8 +193,9 @@ static int check_source(const struct info *info)
 	const struct source_options *source = &info->source;
 
 	if (source->kind == SOURCE_PROCESS && !info->nr_pids)
-		return util_usage_error(INFO_COMMAND,
-					"which process? Use -p PID, --core FILE or --kernel");
+		return util_usage_error(
+			INFO_COMMAND,
+			"which process? Use -p PID ('uslab ps' lists them), --core FILE or --kernel");
 	if (source->kind != SOURCE_PROCESS && info->nr_pids)
 		return util_usage_error(INFO_COMMAND, "a process or a %s, not both",
 					source->kind == SOURCE_CORE ? "core" : "tree");

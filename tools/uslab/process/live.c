@@ -3,7 +3,7 @@
  * uslab/process/live.c - a thread by which the memory of a process can be reached
  *
  * Data:       none: the thread that was found may end at any time, so it is looked for each time.
- * Flow:       called by target.c, source.c, remote.c, mapped_file.c, pagemap.c, resident.c,
+ * Flow:       called by target.c, rss.c, remote.c, mapped_file.c, pagemap.c, resident.c,
  *             symbols/, command/command.c and command_messages.c. In: a PID; out: a thread of it.
  *
  * /proc/PID/task/THREAD/stat tells everybody how large the address space of a thread is; it is 0

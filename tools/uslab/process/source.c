@@ -3,7 +3,7 @@
  * uslab/process/source.c - processes, cores and trees behind one function that makes a snapshot
  *
  * Flow:       called by info/, track/, fs/, top/cmd_top.c, command/cmd_debug.c,
- *             command/cmd_defrag.c and bench/uslab-bench-mesh.c; calls target.c and live.c
+ *             command/cmd_defrag.c and bench/uslab-bench-mesh.c; calls target.c and rss.c
  *             for a process, core.c for a core and tree.c for a tree. In: the options that say
  *             whose caches; out: one struct snapshot, whichever it is.
  */
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "process/core.h"
-#include "process/live.h"
+#include "process/rss.h"
 #include "process/tree.h"
 #include "options.h"
 #include "util.h"
@@ -160,49 +160,11 @@ int source_snapshot(struct source *source, struct snapshot *s)
 	return target_snapshot(&source->target, options->library, s, &source->root);
 }
 
-/*
- * As /proc/PID/smaps_rollup adds it up: what statm says may lag behind by some pages of each CPU.
- */
-static bool read_rollup(pid_t pid, uint64_t *bytes)
-{
-	unsigned long kib = 0;
-	char line[256];
-	char path[LIVE_PATH];
-	FILE *file;
-
-	file = fopen(live_path(path, pid, "smaps_rollup"), "re");
-	if (!file)
-		return false;
-	while (!kib && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Rss: %lu kB", &kib) != 1)
-			kib = 0;
-	fclose(file);
-	*bytes = (uint64_t)kib * 1024;
-	return kib != 0;
-}
-
-static bool read_statm(pid_t pid, uint64_t *bytes)
-{
-	unsigned long pages = 0;
-	char path[LIVE_PATH];
-	FILE *file;
-	int got;
-
-	file = fopen(live_path(path, pid, "statm"), "re");
-	if (!file)
-		return false;
-	got = fscanf(file, "%*u %lu", &pages);
-	fclose(file);
-	*bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return got == 1;
-}
-
 bool source_resident(const struct source *source, uint64_t *bytes)
 {
 	switch (source->options.kind) {
 	case SOURCE_PROCESS:
-		return read_rollup(source->options.pid, bytes) ||
-		       read_statm(source->options.pid, bytes);
+		return rss_of_process(source->options.pid, bytes);
 	case SOURCE_CORE:
 		*bytes = core_bytes(source->core);
 		return true;

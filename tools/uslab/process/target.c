@@ -3,9 +3,10 @@
  * uslab/process/target.c - from a PID to the address of uslab_root
  *
  * Invariants: an address is a root only if the magic number was read there.
- * Flow:       called by source.c, cmd_debug.c, command/cmd_defrag.c and command_messages.c; calls
- *             live.c, mapped_file.c, symbol.c, remote.c and inspect/snapshot.c. In: a PID; out:
- *             struct target with the addresses of uslab_root, and snapshots of one of them.
+ * Flow:       called by source.c, cmd_debug.c, command/cmd_defrag.c, command_messages.c and
+ *             ps/ps_rows.c; calls live.c, mapped_file.c, file_set.c, symbol.c, remote.c and
+ *             inspect/snapshot.c. In: a PID; out: struct target with the addresses of uslab_root,
+ *             and snapshots of one of them.
  *
  * /proc/PID/maps names the files; each is opened as the process has it (mapped_file.h), and where
  * that is not permitted its dynamic symbols are read from memory. A result is used only if the
@@ -330,12 +331,26 @@ static int by_address(const void *a, const void *b)
 	return compare(left->address, right->address);
 }
 
+/* As symbol_in_file(), of a file that may be known to have none. */
+static int search_file(int fd, struct file_set *without, struct symbol *symbol)
+{
+	int error;
+
+	if (without && file_set_has(without, fd))
+		return -ENOENT;
+	error = symbol_in_file(fd, ROOT_SYMBOL, symbol);
+	if (error && without)
+		file_set_add(without, fd);
+	return error;
+}
+
 /* Looks at the file of these mappings. */
-static int search_object(struct target *t, const struct mapping *m, size_t count)
+static int search_object(struct target *t, struct file_set *without, const struct mapping *m,
+			 size_t count)
 {
 	struct symbol symbol = { .value = 0 };
 	int fd = mapped_file_open(t->pid, m->path, strlen(m->path), m->deleted, m->start, m->end);
-	int found = fd < 0 ? -ENOENT : symbol_in_file(fd, ROOT_SYMBOL, &symbol);
+	int found = fd < 0 ? -ENOENT : search_file(fd, without, &symbol);
 	int ret = 0;
 
 	if (fd >= 0)
@@ -358,21 +373,21 @@ static int search_object(struct target *t, const struct mapping *m, size_t count
 	return ret;
 }
 
-static int search_objects(struct target *t, const struct mappings *maps)
+static int search_objects(struct target *t, struct file_set *without, const struct mappings *maps)
 {
 	size_t first = 0;
 	int ret = 0;
 
 	for (size_t i = 1; i <= maps->count && !ret; i++)
 		if (i == maps->count || compare_files(&maps->array[i], &maps->array[first])) {
-			ret = search_object(t, &maps->array[first], i - first);
+			ret = search_object(t, without, &maps->array[first], i - first);
 			first = i;
 		}
 	qsort(t->root, t->nr_roots, sizeof(t->root[0]), by_address);
 	return ret;
 }
 
-int target_open(struct target *t, const char *command, pid_t pid)
+int target_find(struct target *t, const char *command, pid_t pid, struct file_set *without)
 {
 	struct mappings maps;
 	int ret;
@@ -390,20 +405,27 @@ int target_open(struct target *t, const char *command, pid_t pid)
 	if (!ret)
 		read_program(t);
 	if (!ret)
-		ret = search_objects(t, &maps);
+		ret = search_objects(t, without, &maps);
+	if (!ret && !t->nr_roots)
+		ret = maps.any ? -ENOPKG : -ENODATA;
 	free_maps(&maps);
+	return ret;
+}
 
-	if (ret)
-		ret = fail_access(t, ret);
-	else if (!maps.any)
+int target_open(struct target *t, const char *command, pid_t pid)
+{
+	int ret = target_find(t, command, pid, NULL);
+
+	if (!ret)
+		return EXIT_OK;
+	if (ret == -ENODATA)
 		ret = util_fail(
 			command,
 			"process %d (%s) has no memory: it has ended, or belongs to the kernel",
 			(int)pid, t->program);
-	else if (!t->nr_roots)
-		ret = fail_without_uslab(t);
-	if (ret)
-		target_close(t);
+	else
+		ret = ret == -ENOPKG ? fail_without_uslab(t) : fail_access(t, ret);
+	target_close(t);
 	return ret;
 }
 
@@ -414,11 +436,11 @@ void target_close(struct target *t)
 
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-/* 0 or -errno; a process that became another one between the search and now is -EFAULT. */
-static int take(struct target *t, const struct target_root *root, struct snapshot *s)
+int target_take(struct target *t, const struct target_root *root, struct snapshot *s)
 {
 	int ret = snapshot_take(s, &t->remote.reader, root->address);
 
+	/* one that became another one between the search and now */
 	return !ret && !s->totals.arena_base ? -EFAULT : ret;
 }
 
@@ -432,7 +454,7 @@ static int choose(struct target *t, const char *library, struct snapshot *s,
 		if (library && !strstr(t->root[i].object, library))
 			continue;
 		/* one that cannot be read is taken only if there is no other */
-		if (take(t, &t->root[i], s))
+		if (target_take(t, &t->root[i], s))
 			s->totals.arena_bytes = 0;
 		if (!*chosen || s->totals.arena_bytes > largest) {
 			*chosen = &t->root[i];
@@ -453,7 +475,7 @@ static int choose(struct target *t, const char *library, struct snapshot *s,
 
 int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s)
 {
-	int ret = take(t, root, s);
+	int ret = target_take(t, root, s);
 
 	return ret ? fail_snapshot(t, root, s, ret) : EXIT_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#include "process/file_set.h"
 #include "process/remote.h"
 #include "inspect/snapshot.h"
 
@@ -34,7 +35,13 @@ struct target {
 	struct target_root root[TARGET_MAX_ROOTS];
 };
 
-/* Finds uslab in process pid. EXIT_OK, or EXIT_FAILED after saying why not. */
+/*
+ * Finds uslab in process pid, and says nothing. without, if not NULL: files that have none; those
+ * found to be so are added. 0, -ENOPKG: it has none, -ENODATA: it has no memory (it has ended, or
+ * belongs to the kernel), or why it cannot be looked into. target_close() in any case.
+ */
+int target_find(struct target *t, const char *command, pid_t pid, struct file_set *without);
+/* The same, in words: EXIT_OK, or EXIT_FAILED after saying why not, closed then. */
 int target_open(struct target *t, const char *command, pid_t pid);
 /* Also of the target of a core (core_target()). */
 void target_close(struct target *t);
@@ -46,7 +53,13 @@ void target_close(struct target *t);
 int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 		    const struct target_root **root);
 
-/* The same again, of the root that was taken. */
+/*
+ * Of that root, without a word. 0; -EAGAIN: loaded, and not used yet; -EPROTONOSUPPORT: its data
+ * are of another version, see s->root; others: it cannot be read, or has changed meanwhile.
+ */
+int target_take(struct target *t, const struct target_root *root, struct snapshot *s);
+
+/* The same, in words: EXIT_OK or EXIT_FAILED. */
 int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s);
 
 /* The message about a process that may not be read; yama is the path of ptrace_scope. */

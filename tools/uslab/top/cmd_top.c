@@ -123,7 +123,8 @@ static int check(void *arg, int argc, char **argv)
 	if (optind < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	if (!arguments->source_given)
-		return util_usage_error(COMMAND, "which process? Use -p PID, or --kernel");
+		return util_usage_error(
+			COMMAND, "which process? Use -p PID ('uslab ps' lists them), or --kernel");
 	return EXIT_OK;
 }
 

@@ -224,7 +224,9 @@ static int check(void *arg, int argc, char **argv)
 	if (core && options->source.pid)
 		return util_usage_error(COMMAND, "a process or a core, not both");
 	if (!core && !options->source.pid)
-		return util_usage_error(COMMAND, "which process? Use -p PID or --core FILE");
+		return util_usage_error(
+			COMMAND,
+			"which process? Use -p PID ('uslab ps' lists them) or --core FILE");
 	if (core && options->off)
 		return util_usage_error(COMMAND, "--off is for running programs");
 	if (options->off && options->keep)

@@ -5,6 +5,7 @@
  * The process is this one: its parent side forks a child that has the library inside as well.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -83,6 +84,8 @@ static void look_into_child(void *arg)
 	CHILD_CHECK(target_snapshot(&t, NULL, &s, &root) == EXIT_FAILED);
 	target_close(&t);
 	CHILD_CHECK(target_open(&t, "test", pid) == EXIT_FAILED);
+	CHILD_CHECK(target_find(&t, "test", pid, NULL) == -ENOENT);
+	target_close(&t);
 }
 
 static void test_child(void **state)
@@ -95,11 +98,48 @@ static void test_child(void **state)
 	assert_non_null(strstr(c.text, "uslab test: no such process: "));
 }
 
+/* Searched again, files that have no uslab are not read, and the others are found as before. */
+static void look_again(void *arg)
+{
+	static struct target t;
+	static struct snapshot s;
+	struct file_set without = { .tree = NULL };
+	pid_t pid;
+
+	(void)arg;
+	CHILD_CHECK(kmalloc(8, GFP_KERNEL));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	for (int i = 0; i < 2; i++) {
+		CHILD_CHECK(target_find(&t, "test", pid, &without) == 0);
+		CHILD_CHECK(t.nr_roots == 1 && t.root[0].address == (uintptr_t)&uslab_root);
+		CHILD_CHECK(target_take(&t, &t.root[0], &s) == 0);
+		CHILD_CHECK(without.tree);
+		target_close(&t);
+	}
+	file_set_free(&without);
+	kill(pid, SIGKILL);
+}
+
+static void test_again(void **state)
+{
+	struct child c = child_run(look_again, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_child),
+		cmocka_unit_test(test_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
