@@ -52,7 +52,7 @@ generator=Ninja
 configure() {
 	folder=$1
 	shift
-	cmake -G "$generator" -S "$work/source" -B "$work/$folder" -DCMAKE_C_FLAGS=-O1 "$@" >"$work/log" 2>&1 ||
+	cmake -G "$generator" -S "$work/source" -B "$work/$folder" -DCMAKE_C_FLAGS=-O0 "$@" >"$work/log" 2>&1 ||
 		{ cat "$work/log"; fail "$folder: cannot be configured"; }
 }
 

@@ -61,6 +61,53 @@ PRINTERS = [["cat", OWN], ["sort", "-s", "-k", "99", OWN], ["awk", "1", OWN], ["
 SETTINGS = [{}, {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}, {"USLAB_CONF": ""}, {"USLAB_CONF": "purge_delay=2000"}]
 IDLE = "int main(void) { return 0; }"
 ONE = "#include <stdlib.h>\nint main(void) { char *volatile p = malloc(100); *p = 1; free(p); return 0; }"
+# What works for longer than an epoch of depots and idle arrays, all sizes in turn, and is interrupted all the time, as
+# on a busy machine; then it prints what it has mapped.
+LONG = """#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int signals;
+
+static void count(int signal)
+{
+	(void)signal;
+	signals++;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = count, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 20 }, { 0, 20 } }, never = { { 0, 0 }, { 0, 0 } };
+	static char *volatile blocks[1000];
+	time_t end = time(NULL) + 4;
+	unsigned int random = 1;
+	char text[4096];
+	ssize_t n;
+	int fd;
+
+	(void)argc;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (signals < 20000 || time(NULL) < end)
+		for (int i = 0; i < 1000; i++) {
+			random = random * 1664525 + 1013904223;
+			free(blocks[i]);
+			blocks[i] = malloc(random >> 16 >> random % 13);
+			if (blocks[i])
+				*blocks[i] = 1;
+		}
+	setitimer(ITIMER_REAL, &never, NULL);
+	fd = open(argv[1], O_RDONLY);
+	while ((n = read(fd, text, sizeof(text))) > 0)
+		if (write(1, text, n) != n)
+			return 1;
+	return 0;
+}
+"""
 ORDER = os.path.join(SOURCE, "scripts", "function-order.txt")
 # docs/production.md, "Addresses": what a start takes with 2 CPUs. The rest is for CPUs that may come as well.
 START_KIB, START_KIB_OF_CPU = 24 << 10, 2 << 10
@@ -133,6 +180,7 @@ class Start(InFolder):
             raise unittest.SkipTest("there is no compiler")
         compile_program(cls.folder, "idle", IDLE)
         compile_program(cls.folder, "one", ONE)
+        cls.long = compile_program(cls.folder, "long", LONG)
 
     def faults(self, program, **more):
         """The fewest of some runs: what else the system does may add some."""
@@ -188,22 +236,25 @@ class Start(InFolder):
         self.assertEqual((run.returncode, run.stderr), (2, NO_START), "early blocks, then none, and a line")
 
     def test_ordinary_programs_need_no_other_function(self):
-        """Of the code that is in no part of the order no page is mapped; also without rseq, and with a setting."""
+        """
+        Of the code that is in no part of the order no page is mapped; also without rseq, with a setting, and where
+        it takes longer and is interrupted.
+        """
         if not is_ordered() or not is_known():
             self.skipTest("the order is not known to be all of it with this compiler, or with several nodes")
         file = re.escape(os.path.basename(os.path.realpath(LIBRARY)))
-        for command in PRINTERS:
-            for settings in SETTINGS if shutil.which(command[0]) else ():
-                smaps = subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **settings), text=True,
-                                       capture_output=True, check=True).stdout
-                resident = [int(size) for size in re.findall(
-                    rf"(?m)^\w+-\w+ r-xp .*/{file}(?: \(deleted\))?\n(?:[A-Z].*\n)*?Rss: +(\d+) kB", smaps)]
-                with self.subTest(command=command, settings=settings):
-                    if command[0] != sys.executable and (len(resident) != 3 or not resident[1]):
-                        continue  # it is linked statically, or has a malloc of its own
-                    self.assertEqual(len(resident), 3, "the library was not loaded")
-                    self.assertGreater(resident[1], 0, "it did not start")
-                    self.assertEqual(resident[2], 0, "scripts/reached says which function that is")
+        runs = [(command, settings) for command in PRINTERS if shutil.which(command[0]) for settings in SETTINGS]
+        for command, settings in [*runs, ([self.long, OWN], {})]:
+            smaps = subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **settings), text=True,
+                                   capture_output=True, check=True).stdout
+            resident = [int(size) for size in re.findall(
+                rf"(?m)^\w+-\w+ r-xp .*/{file}(?: \(deleted\))?\n(?:[A-Z].*\n)*?Rss: +(\d+) kB", smaps)]
+            with self.subTest(command=command, settings=settings):
+                if command[0] != sys.executable and (len(resident) != 3 or not resident[1]):
+                    continue  # it is linked statically, or has a malloc of its own
+                self.assertEqual(len(resident), 3, "the library was not loaded")
+                self.assertGreater(resident[1], 0, "it did not start")
+                self.assertEqual(resident[2], 0, "scripts/reached says which function that is")
 
     def test_system_calls(self):
         if not shutil.which("valgrind"):
