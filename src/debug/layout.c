@@ -8,7 +8,8 @@
  * Data:       struct slab_layout, filled in here, const once a slab points at it.
  * Invariants: the object is aligned as the cache says; stride is a multiple of that.
  * Locks:      none; pure but for the options of engine/slub/order.c.
- * Flow:       called by attach.c, check.c and report.c; calls engine/slub for the order.
+ * Flow:       called by attach.c, check.c, report.c and inspect/debug_size.c; calls engine/slub for
+ *             the order.
  */
 #include "base/bits.h"
 #include "debug/debug.h"

@@ -308,6 +308,7 @@ static void read_cache(struct snapshot *s, unsigned int id, uint64_t handle, uin
 		work->sheaves = (uintptr_t)from.front.state;
 	work->inuse = c->total_objects = from.engine.heap_objects;
 	work->free_list = !strcmp(c->engine, "slab");
+	work->takes_blocks = *(const uint8_t *)&from.takes_blocks != 0;
 	read_slub(s, c, work, &from.engine);
 	read_aliases(s, c, &from);
 	add_to_indexes(s, s->nr_caches++);

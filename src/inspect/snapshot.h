@@ -79,7 +79,8 @@ struct snapshot_work {
 	uint64_t random;	/* of free pointers */
 	unsigned int cpu_slabs; /* CPUs that have one: the other frozen ones are on their lists */
 	bool hardened;
-	bool free_list; /* slabs without objects are on no partial list */
+	bool takes_blocks; /* of a heap, which counts them */
+	bool free_list;	   /* slabs without objects are on no partial list */
 };
 
 /* A heap (engine/engine.h): its counters, and its pages as counted from descriptors. */

@@ -46,7 +46,8 @@ enum {
 	"the running kernel, from /sys/kernel/slab (needs root)" }
 #define ROW_ROOT { OPTION_ROOT, "root", "DIR", "a tree like that one" }
 #define ROW_FORCE { OPTION_FORCE, "force", NULL, \
-	"change also a process that a seccomp filter of its own may end for it" }
+	"change also a process that may be ended for it, by a seccomp filter of its own or by its " \
+	"memory limit" }
 
 #define ROW_WAIT { OPTION_WAIT, "wait", "S", \
 	"seconds to wait for the program to take a command (10; 1 if it is stopped)" }

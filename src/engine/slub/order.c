@@ -6,7 +6,8 @@
  * Data:       the three knobs slab_min_order, slab_max_order, slab_min_objects.
  * Invariants: min_order <= max_order <= 10.
  * Locks:      none; the knobs are set before the first cache exists. The rest are pure functions.
- * Flow:       called by layout.c, slub.c, tune.c, cache/config/options.c and debug/attach.c.
+ * Flow:       called by layout.c, slub.c, tune.c, cache/config/options.c, debug/attach.c and
+ *             inspect/debug_size.c.
  */
 #include <errno.h>
 
@@ -90,15 +91,20 @@ int slub_calculate_order(unsigned int size, unsigned int nr_cpus, unsigned int m
 	return order <= SLUB_MAX_ORDER ? (int)order : -E2BIG;
 }
 
-int slub_default_order(unsigned int size)
+int slub_order_on(unsigned int size, const struct topology *machine)
 {
-	unsigned int cpus = os_topology.nr_cpus;
+	unsigned int cpus = machine->nr_cpus;
 
 	/* A kernel that does not know yet who is present counts who could be (spec 4.3). */
 	if (cpus <= 1)
-		cpus = MAX(os_topology.nr_cpu_ids, 1u);
+		cpus = MAX(machine->nr_cpu_ids, 1u);
 	return slub_calculate_order(size, cpus, knobs.min_order, knobs.max_order,
 				    knobs.min_objects);
+}
+
+int slub_default_order(unsigned int size)
+{
+	return slub_order_on(size, &os_topology);
 }
 
 /*

@@ -9,8 +9,8 @@
  *             The CPU slab's private free list counts as in use. Checked by slub_check().
  * Locks:      engine_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
  *             its holder take objects from a slab that is not frozen. Anybody may push objects.
- * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c, front/cpuslab_local.c and
- *             front/cpuslab_hit.h.
+ * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c, front/cpuslab_local.c,
+ *             front/cpuslab_hit.h and inspect/debug_size.c.
  */
 #ifndef ENGINE_SLUB_SLUB_H
 #define ENGINE_SLUB_SLUB_H
@@ -20,6 +20,8 @@
 #include "engine/stats.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
+
+struct topology; /* os/cpu/cpu.h */
 
 /*
  * struct slab_counters of a slab. formatted: objects that have been linked into a free list or
@@ -58,6 +60,8 @@ static inline struct slub *slub_of(const struct engine *e)
 /* min_objects 0: by nr_cpus. Returns the order, or -E2BIG. */
 int slub_calculate_order(unsigned int size, unsigned int nr_cpus, unsigned int min_order,
 			 unsigned int max_order, unsigned int min_objects);
+/* The kernel's order with the global knobs, on a machine with so many CPUs. The same. */
+int slub_order_on(unsigned int size, const struct topology *machine);
 /* Orders and numbers of objects for layout->stride, with the global knobs. 0 or -E2BIG. */
 int slub_layout_orders(struct slab_layout *layout, bool pack);
 unsigned long slub_min_partial(unsigned int size);

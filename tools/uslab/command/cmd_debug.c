@@ -4,9 +4,10 @@
  *
  * Flow:       called by main.c, cmd_defrag.c, debug_capacity.c and debug_profiling.c; calls
  *             options.c, process/source.c and target.c for the process, pattern.c for its caches,
- *             command.c and command_messages.c for the command, debug_capacity.c for --capacity,
- *             debug_profiling.c for --mem-profiling. In: options; out: one command in the mailbox,
- *             and a table of what it changed: the difference of two snapshots.
+ *             need.c for the memory that they take, command.c and command_messages.c for the
+ *             command, debug_capacity.c for --capacity, debug_profiling.c for --mem-profiling. In:
+ *             options; out: one command in the mailbox, and a table of what it changed: the
+ *             difference of two snapshots.
  *
  * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c,
  * debug_capacity.c and debug_profiling.c.
@@ -21,6 +22,7 @@
 
 #include "command/debug_job.h"
 #include "command/debug_flags.h"
+#include "command/need.h"
 #include "options.h"
 #include "pattern.h"
 #include "inspect/options.h"
@@ -428,6 +430,23 @@ static void print_changes(const struct debug_job *job, const struct changes *all
 	putchar('\n');
 }
 
+/* Before anything is switched. EXIT_OK or EXIT_FAILED: the process may lack the memory. */
+static int check_memory(const struct debug_job *job)
+{
+	struct snapshot *s = job->before;
+	struct need need = { .bytes = 0 };
+	char how[CONTROL_TEXT + 8];
+
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (debug_is_chosen(job, s, &s->cache[i]))
+			need_add(&need, s, i,
+				 debug_flags_change(job->debug_flags, s->cache[i].flags));
+	snprintf(how, sizeof(how), "with %s", job->debug_flags);
+	return need_check(
+		&need, job->target, s, how,
+		"Choose fewer caches with --cache or fewer flags, use uslab track --sample");
+}
+
 static int switch_debug_flags(struct debug_job *job)
 {
 	struct changes *all = calloc(1, sizeof(*all));
@@ -579,7 +598,10 @@ static int perform(struct debug_job *job)
 	case OPTION_PROFILING:
 		return debug_switch_profiling(job);
 	default:
-		return switch_debug_flags(job);
+		status = debug_check_patterns(job);
+		if (status == EXIT_OK)
+			status = check_memory(job);
+		return status == EXIT_OK ? switch_debug_flags(job) : status;
 	}
 }
 

@@ -2,8 +2,8 @@
 /*
  * uslab/command/debug_flags.c - debug flags of caches as texts
  *
- * Flow:       called by cmd_debug.c, info/, ps/ and top/top_keys.c. In: flags, or a text's
- *             character; out: the other one, by the table of inspect/options.h.
+ * Flow:       called by cmd_debug.c, fs/fs_store.c, info/, ps/ and top/top_keys.c. In: flags, or a
+ *             text; out: the other one, by the table of inspect/options.h.
  */
 #include "command/debug_flags.h"
 
@@ -40,6 +40,19 @@ bool debug_flags_are(const char *text)
 	while (debug_flags_of(*text))
 		text++;
 	return !*text;
+}
+
+slab_flags_t debug_flags_change(const char *text, slab_flags_t now)
+{
+	char sign = *text == '+' || *text == '-' ? *text++ : '\0';
+	slab_flags_t flags = 0;
+
+	while (*text)
+		flags |= debug_flags_of(*text++);
+	if (sign == '+')
+		return now | flags;
+	/* "-" alone takes all of them off */
+	return sign && flags ? now & ~flags : (now & ~debug_flags_all()) | flags;
 }
 
 const char *debug_flags_text(char buf[DEBUG_FLAGS_TEXT], slab_flags_t flags)

@@ -18,6 +18,8 @@ slab_flags_t debug_flags_all(void);
 slab_flags_t debug_flags_of(char letter);
 /* Does a command take it: some of them, perhaps after + or -, or "-"? */
 bool debug_flags_are(const char *text);
+/* What a cache that has some has after the command with such a text. */
+slab_flags_t debug_flags_change(const char *text, slab_flags_t now);
 /* "FZ"; "-" for none. Returns buf. */
 const char *debug_flags_text(char buf[DEBUG_FLAGS_TEXT], slab_flags_t flags);
 /* All of them, with these texts between two and before the last one. Returns buf. */

@@ -134,6 +134,8 @@ int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 		  struct fs_request *request);
 /* The same for "0" or "1" written to mem_profiling. */
 int fs_profiling_parse(const char *text, size_t size, struct fs_request *request);
+/* Of that cache of the last snapshot: false if the process may lack the memory (need.h). */
+bool fs_store_fits(const struct fs *fs, unsigned int cache, const struct fs_request *request);
 /* Has the process do it. 0 or -errno. */
 int fs_store_send(struct fs *fs, const struct fs_request *request);
 

@@ -2,9 +2,9 @@
 /*
  * uslab/fs/fs_store.c - what is written to the files of the tree, as commands to the process
  *
- * Flow:       called by fs_tree.c; calls fs_names.c, distinct.c and command/command.c. In: what was
- *             written to a file; out: a command to the process, or -errno as the kernel gives
- *             it.
+ * Flow:       called by fs_tree.c; calls fs_names.c, distinct.c, command/command.c, and
+ *             debug_flags.c and need.c there. In: what was written to a file; out: a command to the
+ *             process, or -errno as the kernel gives it.
  *
  * Texts are accepted and refused as by the kernel (spec 6.3, 9.2); bytes may be said as 1M. The
  * debug flags are those of Linux 3.18, without its limit to empty caches.
@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/debug_flags.h"
+#include "command/need.h"
 #include "fs/fs.h"
 #include "inspect/env.h"
 
@@ -246,6 +248,19 @@ int fs_profiling_parse(const char *text, size_t size, struct fs_request *request
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
+
+bool fs_store_fits(const struct fs *fs, unsigned int cache, const struct fs_request *request)
+{
+	const struct target *target = &fs->source.target;
+	struct need need = { .bytes = 0 };
+	struct room room;
+
+	if (request->command != CONTROL_DEBUG || target->force)
+		return true;
+	need_add(&need, fs->s, cache,
+		 debug_flags_change(request->argument, fs->s->cache[cache].flags));
+	return need_compare(&need, target, fs->s, &room) != NEED_TOO_MUCH;
+}
 
 int fs_store_send(struct fs *fs, const struct fs_request *request)
 {

@@ -456,6 +456,8 @@ int fs_tree_write(struct fs *fs, const struct fs_node *node, const char *text, s
 	else if (node->kind == FS_ATTRIBUTE && fs->s->cache[node->cache].id)
 		ret = fs_store_parse(node->attribute, &fs->s->cache[node->cache], text, size,
 				     &request);
+	if (!ret && node->kind == FS_ATTRIBUTE && !fs_store_fits(fs, node->cache, &request))
+		ret = -ENOMEM;
 	if (!ret)
 		ret = fs_store_send(fs, &request);
 	return ret > 0 ? 0 : ret;

@@ -4,8 +4,8 @@
  * in a tree
  *
  * Flow:       called by cmd_info.c; calls info_rows.c, pattern.c for rows that are no caches,
- *             command/command_messages.c for a process and process/tree.c for a tree. In: the rows
- *             that were chosen; out: one command or one written file for each.
+ *             command/need.c and command_messages.c for a process and process/tree.c for a tree.
+ *             In: the rows that were chosen; out: one command or one written file for each.
  *
  * A process switches debugging on caches that are in use. A tree's caches must be empty, as the
  * kernel's were when its files could be written (spec 8.9).
@@ -16,6 +16,7 @@
 
 #include "command/command.h"
 #include "command/debug_flags.h"
+#include "command/need.h"
 #include "info/info.h"
 #include "pattern.h"
 #include "process/tree.h"
@@ -123,6 +124,24 @@ static int fail_unchanged(const struct info *info, struct info_subject *subject)
 		return util_fail(INFO_COMMAND, "%s", why);
 	return util_fail(INFO_COMMAND, "%s are blocks of whole pages, which have no slabs",
 			 c->name);
+}
+
+/* Debug flags only. EXIT_OK or EXIT_FAILED: the process may lack the memory. */
+static int check_memory(const struct info *info, struct info_subject *subject)
+{
+	struct snapshot *s = subject->s;
+	struct need need = { .bytes = 0 };
+	char flags[DEBUG_FLAGS_TEXT], how[DEBUG_FLAGS_TEXT + 8];
+
+	for (unsigned int i = 0; i < subject->nr_rows; i++) {
+		const struct snapshot_cache *c = subject->rows[i].cache;
+
+		if (is_for(info, subject, c))
+			need_add(&need, s, (unsigned int)(c - s->cache), info->debug);
+	}
+	snprintf(how, sizeof(how), "with %s", debug_flags_text(flags, info->debug));
+	return need_check(&need, &subject->source.target, s, how,
+			  "Choose fewer caches (REGEX) or fewer flags, use uslab track --sample");
 }
 
 static int change_process(const struct info *info, struct info_subject *subject)
@@ -302,5 +321,7 @@ int info_change(const struct info *info, struct info_subject *subject)
 		return validate_process(info, subject);
 	if (info->mode == INFO_DEBUG)
 		status = find_unused(info, subject);
+	if (status == EXIT_OK && info->mode == INFO_DEBUG)
+		status = check_memory(info, subject);
 	return status == EXIT_OK ? change_process(info, subject) : status;
 }

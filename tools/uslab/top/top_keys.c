@@ -3,8 +3,8 @@
  * uslab/top/top_keys.c - what the keys of `uslab top` do
  *
  * Flow:       called by cmd_top.c; calls top_screen.c to ask, top_rows.c for the row under the
- *             cursor, pattern.c for rows that are no caches, command/command.c for what changes
- *             the process, clock.c. In: a key; out: another view, a command, or a message.
+ *             cursor, pattern.c for rows that are no caches, command/need.c and command.c for what
+ *             changes the process, clock.c. In: a key; out: another view, a command, or a message.
  *
  * Keys that change the view, and keys that do something to the process. The latter are pressed
  * twice, or ask for more, since a slip of a finger must not change a process in production. They
@@ -19,8 +19,10 @@
 #include "clock.h"
 #include "command/command.h"
 #include "command/debug_flags.h"
+#include "command/need.h"
 #include "pattern.h"
 #include "top/top.h"
+#include "util.h"
 
 #define WAIT_MS 2000	  /* for the process to carry out a command */
 #define DEFRAG_US 200000  /* of one step */
@@ -132,6 +134,25 @@ double top_key_expire(struct top *top)
 
 /* ---- what is sent ---- */
 
+/* May the process lack the memory for these debug flags? Then the last line says so. */
+static bool is_too_much(struct top *top, const struct snapshot_cache *c, const char *argument)
+{
+	char more[UTIL_SIZE_TEXT], left[ROOM_TEXT];
+	struct need need = { .bytes = 0 };
+	struct room room;
+
+	if (top->source.target.force)
+		return false;
+	need_add(&need, top->snapshot, (unsigned int)(c - top->snapshot->cache),
+		 debug_flags_change(argument, c->flags));
+	if (need_compare(&need, &top->source.target, top->snapshot, &room) != NEED_TOO_MUCH)
+		return false;
+	room_text(left, &room);
+	snprintf(top->message, sizeof(top->message), "up to %s more, but %.*s; see --force",
+		 util_size(more, sizeof(more), need_bytes(&need)), TOP_TEXT - 64, left);
+	return true;
+}
+
 static bool perform(struct top *top, const struct snapshot_cache *c, const char *what,
 		    enum control_command command, const char *argument)
 {
@@ -145,6 +166,8 @@ static bool perform(struct top *top, const struct snapshot_cache *c, const char 
 	struct control reply;
 	int error;
 
+	if (command == CONTROL_DEBUG && is_too_much(top, c, argument))
+		return false;
 	error = command_send(&top->source.target, top->source.root, &request, &reply);
 	if (!error)
 		error = reply.result;

@@ -3,9 +3,9 @@
  * uslab/track/track_switch.c - user tracking of the chosen caches, switched on and off
  *
  * Invariants: a cache is noted at the watchdog before it is switched on.
- * Flow:       called by cmd_track.c, track_run.c and track_watchdog.c; calls command/command.c and
- *             command_messages.c, pattern.c and track_watchdog.c. In: cache[]; out: commands to the
- *             process, and which of them this tool switched on.
+ * Flow:       called by cmd_track.c, track_run.c and track_watchdog.c; calls command/command.c,
+ *             command_messages.c and need.c, pattern.c and track_watchdog.c. In: cache[]; out:
+ *             commands to the process, and which of them this tool switched on.
  *
  * What was on before this tool started stays on. Sampling is for the caches of malloc under `uslab
  * run`, whose allocations count themselves down (malloc/sampling.h); others, and whole pages, can
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/need.h"
 #include "pattern.h"
 #include "track/track.h"
 #include "util.h"
@@ -167,6 +168,40 @@ void track_warn_ended(struct tracking *t)
 	}
 }
 
+/* Is a cache that is not tracked so far to be sampled, or in full? */
+static bool is_to_sample(const struct tracking *t, const struct track_cache *c)
+{
+	return wants_sampling(t) && can_be_sampled(c);
+}
+
+static bool is_tracked(const struct snapshot_cache *now)
+{
+	return now->flags & SLAB_STORE_USER || now->sampled;
+}
+
+/*
+ * What is sampled is bounded: some thousand objects a second at most, of which those are left that
+ * the program keeps. In full it is every object.
+ */
+static int check_memory(struct tracking *t)
+{
+	struct need need = { .bytes = 0 };
+	bool all_own = true;
+
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		const struct snapshot_cache *now = find(t, &t->cache[i]);
+
+		if (!now || is_tracked(now) || is_to_sample(t, &t->cache[i]))
+			continue;
+		all_own &= !can_be_sampled(&t->cache[i]);
+		need_add(&need, t->snapshot, (unsigned int)(now - t->snapshot->cache),
+			 now->flags | SLAB_STORE_USER);
+	}
+	return need_check(&need, &t->source.target, t->snapshot, "when tracked in full",
+			  all_own ? "Choose fewer caches with --cache"
+				  : "Choose fewer caches with --cache, use --sample");
+}
+
 /* What is to be done with each; those that are tracked already are left as they are. */
 static void plan_on(struct tracking *t, struct batch *full, struct batch *sampled)
 {
@@ -177,8 +212,8 @@ static void plan_on(struct tracking *t, struct batch *full, struct batch *sample
 		if (!now)
 			continue;
 		c->sampled = !(now->flags & SLAB_STORE_USER) &&
-			     (now->sampled || (wants_sampling(t) && can_be_sampled(c)));
-		if (now->flags & SLAB_STORE_USER || now->sampled)
+			     (now->sampled || is_to_sample(t, c));
+		if (is_tracked(now))
 			continue;
 		track_watchdog_note(t, i);
 		batch_add(c->sampled ? sampled : full, t, i);
@@ -197,6 +232,8 @@ int track_switch_on(struct tracking *t)
 	bool sent = false;
 	int status = check_mode(t);
 
+	if (status == EXIT_OK)
+		status = check_memory(t);
 	if (status != EXIT_OK)
 		return status;
 	plan_on(t, &full, &sampled);

@@ -47,12 +47,27 @@ static void test_what_commands_take(void **unused)
 		assert_true(debug_flags_are(some[i]));
 }
 
+static void test_changes(void **unused)
+{
+	const slab_flags_t F = SLAB_CONSISTENCY_CHECKS, Z = SLAB_RED_ZONE, U = SLAB_STORE_USER;
+
+	(void)unused;
+	assert_int_equal(debug_flags_change("fz", U), F | Z);
+	assert_int_equal(debug_flags_change("+Z", U), Z | U);
+	assert_int_equal(debug_flags_change("-Zf", Z | U), U);
+	assert_int_equal(debug_flags_change("-", Z | U), 0);
+	/* what are no debug flags stay */
+	assert_int_equal(debug_flags_change("U", Z | SLAB_HWCACHE_ALIGN), U | SLAB_HWCACHE_ALIGN);
+	assert_int_equal(debug_flags_change("-", Z | SLAB_HWCACHE_ALIGN), SLAB_HWCACHE_ALIGN);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_what_commands_take),
+		cmocka_unit_test(test_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "unit/tools/fs_fixture.h"
@@ -199,6 +200,27 @@ static void test_tune(void **state)
 	assert_int_equal(tune(line), -EINVAL);
 }
 
+/* A thousand blocks of whole pages take 125 KiB with U. */
+static void test_memory(void **state)
+{
+	(void)state;
+	expect("store_user", "1", CONTROL_DEBUG, "+U");
+	c->whole_pages = true;
+	fixture_s->totals.mapped = 1000;
+	fixture_fs.source.target.pid = getpid();
+	fixture_s->totals.limit = 1 << 20;
+	assert_true(fs_store_fits(&fixture_fs, 0, &request));
+	fixture_s->totals.limit = 1 << 16;
+	assert_false(fs_store_fits(&fixture_fs, 0, &request));
+	fixture_fs.source.target.force = true;
+	assert_true(fs_store_fits(&fixture_fs, 0, &request));
+	fixture_fs.source.target.force = false;
+	expect("store_user", "0", CONTROL_DEBUG, "-U");
+	assert_true(fs_store_fits(&fixture_fs, 0, &request));
+	expect("shrink", "1", CONTROL_SHRINK, "");
+	assert_true(fs_store_fits(&fixture_fs, 0, &request));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +233,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_patterns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tune, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "command/command.h"
@@ -248,6 +249,37 @@ static void test_no_cache(void **state)
 	assert_int_equal(sent, 0);
 }
 
+/* A thousand blocks of whole pages take 125 KiB with U. */
+static void test_memory(void **state)
+{
+	struct snapshot *s = top->snapshot;
+
+	(void)state;
+	s->cache[0].id = 0;
+	s->cache[0].whole_pages = true;
+	s->totals.mapped = 1000;
+	s->totals.limit = 65536;
+	top->source.target.pid = getpid();
+	press("t");
+	press("t");
+	assert_int_equal(sent, 0);
+	assert_string_equal(top->message, "up to 125.0 KiB more, but its limit of uslab (64.0 KiB) "
+					  "leaves 64.0 KiB; see --force");
+	answer_given = "U";
+	press("d");
+	assert_int_equal(sent, 0);
+	answer_given = "F";
+	press("d");
+	assert_int_equal(sent, 1);
+	top->source.target.force = true;
+	press("tt");
+	assert_int_equal(sent, 2);
+	top->source.target.force = false;
+	s->cache[0].flags = SLAB_STORE_USER;
+	press("tt"); /* off */
+	assert_int_equal(sent, 3);
+}
+
 static void test_immovable(void **state)
 {
 	(void)state;
@@ -268,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_more_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_cache, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_immovable, setup, teardown),
 	};
 
