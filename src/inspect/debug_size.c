@@ -122,9 +122,11 @@ static unsigned long blocks_of_class(const struct snapshot_cache *heap,
 static struct debug_size size_of_cache(struct snapshot *s, unsigned int index, slab_flags_t flags)
 {
 	const struct snapshot_cache *c = &s->cache[index];
-	struct debug_size size = { .objects = c->objects, .heap = heap_of(s, index) };
+	unsigned long there = s->work[index].debug_inuse[debug_layout_index(flags)];
+	struct debug_size size = { .heap = heap_of(s, index) };
 	struct slab_layout layout;
 
+	size.objects = c->objects - MIN(there, c->objects);
 	if (size.heap >= 0)
 		size.objects += blocks_of_class(&s->cache[size.heap], c);
 	if (size.objects && debug_size_layout(s, index, flags, &layout))

@@ -32,9 +32,10 @@ struct debug_size {
 /*
  * What row number index may take more if it gets exactly these debug flags. Objects that there are
  * keep their slabs, where others may lie as well that stay for long, while as many new ones come to
- * debug slabs: those of all objects count, less nothing. F and T alone take nothing, nor do flags
- * that the row has. Call stacks (U) do not count: they are shared, and at most 64 MiB of all caches
- * together. Blocks of a heap belong to no cache: each cache over it may get all of them.
+ * debug slabs: those of all objects count, less nothing. Objects in debug slabs of this very layout
+ * do not, which are there where these flags were on before. F and T alone take nothing, nor do
+ * flags that the row has. Call stacks (U) do not count: they are shared, and at most 64 MiB of all
+ * caches together. Blocks of a heap belong to no cache: each cache over it may get all of them.
  */
 struct debug_size debug_size_more(struct snapshot *s, unsigned int index, slab_flags_t flags);
 

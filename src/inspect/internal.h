@@ -37,7 +37,7 @@ int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
  * flags. Returns the address of its engine's own ops.
  */
 uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct engine *e);
-/* The kind of a slab of that cache by its layout's address; *debug: SLAB_STORE_USER or 0. */
+/* The kind of a slab of that cache by its layout's address; *debug: which of Z, P, U it has. */
 enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t layout,
 			       slab_flags_t *debug);
 /* Counts of reports and stacks. */

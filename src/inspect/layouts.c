@@ -77,7 +77,9 @@ enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t 
 	if (first && address >= first && address < first + sizeof(((struct debug *)0)->layouts)) {
 		unsigned int flags = (unsigned int)((address - first) / sizeof(struct slab_layout));
 
-		*debug = flags & debug_layout_index(SLAB_STORE_USER) ? SLAB_STORE_USER : 0;
+		*debug = (flags & debug_layout_index(SLAB_RED_ZONE) ? SLAB_RED_ZONE : 0) |
+			 (flags & debug_layout_index(SLAB_POISON) ? SLAB_POISON : 0) |
+			 (flags & debug_layout_index(SLAB_STORE_USER) ? SLAB_STORE_USER : 0);
 		return LAYOUT_DEBUG;
 	}
 	if (s->layouts_read >= MAX_READS)

@@ -64,7 +64,10 @@ static void count_slab(struct snapshot *s, const struct page *page)
 	kind = snapshot_kind(s, (unsigned int)index, (uintptr_t)page->layout, &debug);
 	counters.is.inuse = MIN(counters.is.inuse, counters.is.objects);
 	count_in_cache(s, (unsigned int)index, page, &counters.is, kind);
-	s->cache[index].debug_slabs += kind == LAYOUT_DEBUG;
+	if (kind == LAYOUT_DEBUG) {
+		s->cache[index].debug_slabs++;
+		s->work[index].debug_inuse[debug_layout_index(debug)] += counters.is.inuse;
+	}
 	s->cache[index].guarded += kind == LAYOUT_GUARD;
 	if (debug & SLAB_STORE_USER)
 		s->cache[index].tracked += counters.is.inuse;

@@ -17,6 +17,7 @@
 #ifndef INSPECT_SNAPSHOT_H
 #define INSPECT_SNAPSHOT_H
 
+#include "debug/debug.h"
 #include "engine/slub/slub.h"
 #include "inspect/reader.h"
 #include "inspect/root.h"
@@ -77,6 +78,7 @@ struct snapshot_work {
 	uint64_t debug_layouts; /* of its struct debug's layouts[], or 0 */
 	unsigned long inuse;	/* in its slabs and heap: objects held by fronts included */
 	uint64_t random;	/* of free pointers */
+	unsigned long debug_inuse[DEBUG_LAYOUTS]; /* by debug_layout_index(): of debug slabs */
 	unsigned int cpu_slabs; /* CPUs that have one: the other frozen ones are on their lists */
 	bool hardened;
 	bool takes_blocks; /* of a heap, which counts them */

@@ -128,6 +128,19 @@ class Memory(InFolder):
         self.refused(process, "debug", r"with \+U", self.DEBUG, "-c", "*", "+U")
         self.replace(process)
 
+    def test_again(self):
+        """On, off and on: what lies in debug slabs takes no more, though as much would not fit once more."""
+        process = self.start(40)
+        result = uslab("debug", "-p", process.pid, "-c", "malloc-64", "FZPU")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.replace(process)
+        for flags in ("-", "FZPU"):
+            result = uslab("debug", "-p", process.pid, "-c", "malloc-64", flags)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # slabs of another layout are others
+        self.assertIn("may take up to 18.", uslab("debug", "-p", process.pid, "-c", "malloc-64", "-").stderr
+                      + uslab("debug", "-p", process.pid, "-c", "malloc-64", "U").stderr)
+
     def test_debug_all(self):
         process = self.start(24)
         self.refused(process, "debug", "with FZPU", self.DEBUG, "-c", "*", "FZPU")

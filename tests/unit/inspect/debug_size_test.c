@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "cache/internal.h"
 #include "debug/pages/blocks.h"
+#include "fake_slabs.h"
 #include "fake_snapshot.h"
 #include "inspect/debug_size.h"
 #include "manual_rcu.h"
@@ -101,6 +102,10 @@ static void check_slabs(struct kmem_cache *cache, const char *name, size_t bytes
 	assert_int_equal(debug_size_more(s, index, F | SLAB_TRACE).bytes, 0);
 	assert_true(debug_size_layout(s, index, flags, &foretold));
 	assert_int_equal(foretold.stride, s->cache[index].slab_size);
+	/* off, and on again: the slabs are there */
+	assert_int_equal(uslab_set_debug(name, "-"), 1);
+	index = take_own(name);
+	assert_in_range(debug_size_more(s, index, flags).objects, 0, size.objects - NR);
 	give_objects(cache);
 }
 
@@ -200,6 +205,25 @@ static void test_sums(void **state)
 	assert_int_equal(debug_size_more(s, index_of(200), FZPU).bytes, 5 * PAGE_SIZE);
 }
 
+/* Objects of debug slabs count but for those of the very layout. */
+static void test_on_before(void **state)
+{
+	struct debug *d;
+
+	(void)state;
+	fake_cache(&f, 200, "some", 64, 0);
+	d = fake_debug(&f, 200, Z | P | U, false);
+	d->layouts[7].objects = PAGE_SIZE / d->layouts[7].stride;
+	d->flags = 0;
+	fake_slab(&f, 0, 200, 64, 30, false);
+	fake_slab(&f, 1, 200, 25, 25, false)->layout = d->layout;
+	fake_slab(&f, 2, 200, 25, 20, false)->layout = d->layout;
+	fake_take();
+	assert_int_equal(debug_size_more(s, index_of(200), FZPU).objects, 30);
+	assert_int_equal(debug_size_more(s, index_of(200), FZPU).bytes, 2 * PAGE_SIZE);
+	assert_int_equal(debug_size_more(s, index_of(200), U).objects, 75);
+}
+
 /* Of the fake machine's three blocks with mappings of their own; there are none in the arena. */
 static void test_whole_pages(void **state)
 {
@@ -291,8 +315,9 @@ static void test_lies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FAKE_TEST(test_own_caches),  FAKE_TEST(test_kmalloc), FAKE_TEST(test_sums),
-		FAKE_TEST(test_whole_pages), FAKE_TEST(test_heap),    FAKE_TEST(test_lies),
+		FAKE_TEST(test_own_caches), FAKE_TEST(test_kmalloc),	 FAKE_TEST(test_sums),
+		FAKE_TEST(test_on_before),  FAKE_TEST(test_whole_pages), FAKE_TEST(test_heap),
+		FAKE_TEST(test_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
