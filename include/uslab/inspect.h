@@ -23,6 +23,7 @@ extern "C" {
  * @program: of a core: the program that left it; NULL: the file that the core names
  * @library: of several copies of uslab in one process, the one in a file that is named like this;
  *           NULL: the one with the largest arena
+ * @sysroot: of a core: the folder in which the files lie that it names; NULL: the root
  */
 struct uslab_inspect_source {
 	int pid;
@@ -30,6 +31,7 @@ struct uslab_inspect_source {
 	const char *tree;
 	const char *program;
 	const char *library;
+	const char *sysroot;
 };
 
 /**

@@ -38,7 +38,7 @@ class _Source(ctypes.Structure):
     """struct uslab_inspect_source of <uslab/inspect.h>."""
 
     _fields_ = [("pid", ctypes.c_int), ("core", ctypes.c_char_p), ("tree", ctypes.c_char_p),
-                ("program", ctypes.c_char_p), ("library", ctypes.c_char_p)]
+                ("program", ctypes.c_char_p), ("library", ctypes.c_char_p), ("sysroot", ctypes.c_char_p)]
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,12 @@ def process(pid: int, library: Optional[str] = None) -> Snapshot:
     return _snapshot(_Source(pid=pid, library=_bytes(library)))
 
 
-def core(path: _Path, program: Optional[_Path] = None, library: Optional[str] = None) -> Snapshot:
-    """A core file. program: the one that left it, if that is not where it was."""
-    return _snapshot(_Source(core=_bytes(path), program=_bytes(program), library=_bytes(library)))
+def core(path: _Path, program: Optional[_Path] = None, library: Optional[str] = None,
+         sysroot: Optional[_Path] = None) -> Snapshot:
+    """A core file. program: the one that left it, if that is not where it was; sysroot: the folder in
+    which the files lie that the core names."""
+    return _snapshot(_Source(core=_bytes(path), program=_bytes(program), library=_bytes(library),
+                             sysroot=_bytes(sysroot)))
 
 
 def tree(path: Optional[_Path] = None) -> Snapshot:

@@ -334,11 +334,10 @@ int main(void)
 }
 """
 
-    def start_tracked(self, value):
+    def start_tracked(self, value, library=f"{LIB}/libuslab_malloc.so"):
         """As start(), with all objects tracked. Its program has another place in memory than in the file."""
         path = compile_program(self.place, "keep", self.KEEP, "-no-pie", "-Wl,-z,separate-code")
-        process = self.start("env", f"LD_PRELOAD={LIB}/libuslab_malloc.so", "USLAB_DEBUG=U", path,
-                             coredump_filter=value)
+        process = self.start("env", f"LD_PRELOAD={library}", "USLAB_DEBUG=U", path, coredump_filter=value)
         return types.SimpleNamespace(path=path, process=process)
 
     def check_frame(self, frame, program, errors, headers):
@@ -427,12 +426,121 @@ int main(void)
         run = self.track(path, "--json")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, f"uslab track: {program.path} cannot be opened, and code in it has no names; if "
-                         f"it is elsewhere: uslab track --core {path} PROGRAM\n")
+                         f"it is elsewhere: uslab track --core {path} PROGRAM, or --sysroot=DIR, a folder of all files\n")
         run = self.track(path, moved, "--json")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertIn('"keep"', run.stdout)
         shutil.copy("/bin/sh", program.path)
         self.assertIn(f"{program.path} has changed since, and code", self.track(path).stderr)
+
+    @staticmethod
+    def mapped_files(pid):
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as stream:
+            return {fields[5] for fields in (line.split(maxsplit=5) for line in stream.read().splitlines())
+                    if len(fields) == 6 and fields[5].startswith("/")}
+
+    def in_container(self):
+        """What a program in a container left: its core, and all files in a folder, with an absolute link in that.
+        On the way there the program was lost, and its library became another one."""
+        library = shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), self.place)
+        program = self.start_tracked(0x33, library)
+        live = self.numbers("-p", str(program.process.pid))
+        root = os.path.join(self.place, "root")
+        os.makedirs(root + "/srv")
+        os.makedirs(root + os.path.dirname(self.place))
+        inside = tuple(map(int, os.uname().release.split("-", maxsplit=1)[0].split(".")[:2])) >= (5, 6)
+        os.symlink("/srv" if inside else os.path.relpath("/srv", os.path.dirname(self.place)), root + self.place)
+        for path in self.mapped_files(program.process.pid):
+            place = path.replace(self.place, "/srv")
+            os.makedirs(root + os.path.dirname(place), exist_ok=True)
+            shutil.copy(path, root + place)
+        core = self.core_of(program.process)
+        os.unlink(program.path)
+        shutil.copy(os.path.join(LIB, "libuslab.so"), library)
+        return types.SimpleNamespace(core=core, root=root, program=program.path, live=live)
+
+    def stack(self, *arguments, errors=""):
+        """Names of functions, from keep() on."""
+        run = self.track(*arguments, "--json")
+        self.assertEqual((run.returncode, run.stderr), (0, errors))
+        site = next(s for s in json.loads(run.stdout)["sites"] if s["cache"] == "malloc-640")
+        return [frame["function"] for frame in site["stack"]]
+
+    def test_files_in_a_folder(self):
+        left = self.in_container()
+        arguments = left.core, "--sysroot", left.root
+        names = self.stack(*arguments)
+        self.assertEqual(names[:2], ["keep", "main"])
+        self.assertTrue(names[2], names)  # of libc
+        self.assertEqual(self.numbers("--core", *arguments)["caches"], left.live["caches"])
+        users = self.info("--core", *arguments, "-r", "malloc-640")
+        self.assertEqual((users.returncode, users.stderr), (0, ""))
+        named = r"\bkeep\+0x\w+/0x\w+ \[keep\]"
+        self.assertRegex(users.stdout, named)
+        self.assertNotRegex(self.info("--core", left.core, "-r", "malloc-640").stdout, named)
+        # the program that is given is not looked for there
+        self.assertEqual(self.stack(left.core, left.root + "/srv/keep", "--sysroot", left.root), names)
+        run = self.info("--core", *arguments, "--program", left.program)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("the program given cannot be opened", run.stderr)
+
+    def test_folder_lacks_files(self):
+        """What is missing there is not taken from elsewhere, and what is another file is not read."""
+        left = self.in_container()
+        libc = next(path for path in self.mapped_files(os.getpid()) if re.search(r"/(libc\.so|libc-|ld-musl)", path))
+        end = "under --sysroot, and code in it has no names\n"
+        shutil.copy(os.path.join(LIB, "libuslab.so"), left.root + libc)
+        self.assertEqual(self.stack(left.core, "--sysroot", left.root, errors=f"uslab track: {libc} is another file "
+                                    + end)[:3], ["keep", "main", ""])
+        os.unlink(left.root + libc)
+        self.assertEqual(self.stack(left.core, "--sysroot", left.root, errors=f"uslab track: {libc} cannot be opened "
+                                    + end)[:3], ["keep", "main", ""])
+        os.unlink(left.root + "/srv/keep")
+        run = self.track(left.core, "--sysroot", left.root)
+        self.assertIn(f"uslab track: {left.program} cannot be opened under --sysroot, and code in it has no names; if it "
+                      f"is elsewhere: uslab track --core {left.core} PROGRAM\n", run.stderr)
+
+    def test_library_is_lost(self):
+        """Code in it has no names, and how to name its place is said."""
+        name = "libheld.so"
+        library = compile_program(self.place, name, self.KEEP.replace("int main(", "int held("), "-shared", "-fPIC")
+        program = compile_program(self.place, "holder", "int held(void);int main(void){return held();}", library,
+                                  "-Wl,-rpath," + self.place)
+        path = self.core_of(self.start("env", f"LD_PRELOAD={LIB}/libuslab_malloc.so", "USLAB_DEBUG=U", program,
+                                       coredump_filter=0x33))
+        self.assertEqual(self.stack(path)[:3], ["keep", "held", "main"])
+        root = os.path.join(self.place, "root")
+        os.makedirs(root + self.place)
+        os.rename(library, root + library)
+        errors = (f"uslab track: {library} cannot be opened, and code in it has no names; if it is elsewhere: "
+                  "--sysroot=DIR, a folder of all files\n")
+        self.assertEqual(self.stack(path, errors=errors)[0], "")
+        shutil.copy("/bin/sh", library)
+        self.assertEqual(self.stack(path, errors=errors.replace("cannot be opened", "has changed since"))[0], "")
+
+    def test_no_folder(self):
+        path = self.core_of(self.start(self.widgets))
+        for command in ("info", "track"):
+            for folder, why in (("/no/such", "No such file or directory"), (path, "Not a directory"),
+                                ("", "No such file or directory")):
+                run = subprocess.run([BIN, command, "--core", path, f"--sysroot={folder}"], capture_output=True,
+                                     text=True, check=False, timeout=300)
+                self.assertEqual((run.returncode, run.stdout, run.stderr),
+                                 (1, "", f"uslab {command}: --sysroot={folder}: {why}\n"))
+
+    def test_no_uslab_and_lost_files(self):
+        """Where uslab may be in a file that is elsewhere, that is said."""
+        empty = tempfile.mkdtemp(dir=self.place)
+        program = shutil.copy("/bin/sh", self.place)
+        path = self.core_of(self.start(program, "-c", "echo ready; read x"))
+        run = self.info("--core", path, "--sysroot", empty)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn(f"{program} cannot be opened under --sysroot: name the program's file if", run.stderr)
+        run = self.info("--core", path, "--sysroot", empty, "--program", program)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertRegex(run.stderr, r"; /\S+ cannot be opened under --sysroot\n$")
+        os.unlink(program)
+        self.fails(path, "cannot be opened: name the program's file, or the folder of all files by --sysroot")
 
     def test_other_machines(self):
         path = self.core_of(self.start(self.widgets))

@@ -501,6 +501,7 @@ class Usage(Case):
                 ("unknown option", "-q"), ("one folder only", "-p", "1", "/tmp", "/var"),
                 ("not both", "-p", "1", "--core", "x", "/tmp"),
                 ("goes with --core", "-p", "1", "--program", "x", "/tmp"),
+                ("goes with --core", "-p", "1", "--sysroot", "/", "/tmp"),
                 ("goes with DIR", "-p", "1", "-f", "--enter")):
             with self.subTest(arguments=arguments):
                 self.refused(2, text, *arguments)

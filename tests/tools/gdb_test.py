@@ -125,6 +125,15 @@ class GdbTest(InFolder):
         self.gdb([self.widgets], "run", f"generate-core-file {core}")
         self.assertTrue(os.path.exists(core))
         self.check_widgets(self.gdb([self.widgets, core], *self.LOOK))
+        self.check_widgets(self.gdb([self.widgets, core], "set sysroot /", *self.LOOK))
+        say = os.path.join(place, "say")
+        with open(say, "w", encoding="ascii") as stream:
+            stream.write("#!/bin/sh\necho said: \"$@\"\n")
+        os.chmod(say, 0o755)
+        look = f"set uslab-command {say}", "slabinfo"
+        self.assertIn(f"said: info --core {core} --sysroot {place}\n",
+                      self.gdb([self.widgets, core], f"set sysroot {place}", *look))
+        self.assertIn(f"said: info --core {core}\n", self.gdb([self.widgets, core], *look))
 
     def test_next(self):
         """Over lines with inline hits, instruction by instruction: they end."""

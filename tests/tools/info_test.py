@@ -217,6 +217,8 @@ class Usage(Case):
                 ("one of --core", "--kernel", "--root", "/tmp"),
                 ("one of --core", "--core", "core", "--kernel"),
                 ("--program goes with", "-p", "1", "--program", "x"),
+                ("--sysroot goes with", "-p", "1", "--sysroot", "/"),
+                ("--sysroot goes with", "--kernel", "--sysroot", "/"),
                 ("--library is for", "--kernel", "--library", "x"),
                 ("--address is for", "--kernel", "--address", "0x1"),
                 ("no address", "-p", "1", "--address", "here"),

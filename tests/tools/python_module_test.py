@@ -130,6 +130,8 @@ class Module(InFolder):
         self.assertEqual((snapshot.core, snapshot.cache("points")), (path, before.cache("points")))
         self.assertEqual(uslab.core(path, program=self.quiet).caches, snapshot.caches)
         self.fails(command("--core", path, "--program", BIN), uslab.core, path, program=BIN)
+        self.assertEqual(uslab.core(path, sysroot="/").caches, snapshot.caches)
+        self.fails(command("--core", path, "--sysroot", path), uslab.core, path, sysroot=path)
 
     def test_a_tree_is_read_as_by_the_command(self):
         root = slabtree.make(os.path.join(self.folder, "tree"), slabtree.rows())

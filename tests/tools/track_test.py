@@ -480,7 +480,8 @@ class Track(InFolder):
                           ["-p", "1", "--full", "--sample"], ["-p", "1", "--sample=2"],
                           ["-p", "1", "-i", "0"], ["-p", "1", "-i", "nan"], ["-p", "1", "--by=x"],
                           ["-p", "1", "--off", "--keep"], ["-p", "1", "-n", "0"], ["--core=x", "--off"],
-                          ["-p", "1", "-c", ""], ["-p", "1", "--json", "--folded=-"], ["-p", "1", "-p", "2"]):
+                          ["-p", "1", "-c", ""], ["-p", "1", "--json", "--folded=-"], ["-p", "1", "-p", "2"],
+                          ["-p", "1", "--sysroot=/"]):
             result = uslab("track", *arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)

@@ -69,6 +69,9 @@ def places():
     if kind != "core":
         raise gdb.GdbError("Neither a process of this machine nor a core file is being debugged.")
     core = ["--core", core_file()]
+    sysroot = gdb.parameter("sysroot") or ""
+    if os.path.isdir(sysroot):  # it may be "target:", too
+        core += ["--sysroot", sysroot]
     program = gdb.current_progspace().filename
     return [core, core + ["--program", program]] if program else [core]
 

@@ -21,6 +21,7 @@ struct option_row {
 enum {
 	OPTION_CORE = 256,
 	OPTION_PROGRAM,
+	OPTION_SYSROOT,
 	OPTION_LIBRARY,
 	OPTION_KERNEL,
 	OPTION_ROOT,
@@ -40,6 +41,8 @@ enum {
 #define ROW_CORE { OPTION_CORE, "core", "FILE", "a core file in place of a process" }
 #define ROW_PROGRAM { OPTION_PROGRAM, "program", "FILE", \
 	"the program that left the core, if that is not where it was" }
+#define ROW_SYSROOT { OPTION_SYSROOT, "sysroot", "DIR", \
+	"the folder in which the files lie that the core names" }
 #define ROW_LIBRARY { OPTION_LIBRARY, "library", "NAME", \
 	"of several copies of uslab in it, the one in a file named like this" }
 #define ROW_KERNEL { OPTION_KERNEL, "kernel", NULL, \

@@ -35,6 +35,7 @@ static const struct option_row rows[] = {
 	ROW_PID,
 	ROW_CORE,
 	ROW_PROGRAM,
+	ROW_SYSROOT,
 	ROW_LIBRARY,
 	{ 'f', "foreground", NULL, "stay, do not go to the background" },
 	{ 'e', "enter", NULL,
@@ -63,8 +64,8 @@ static int check(void *arg, int argc, char **argv)
 					"which process? Use -p PID ('uslab ps' lists them)");
 	if (source->pid && source->core)
 		return util_usage_error(FS_COMMAND, "a process or a core file, not both");
-	if (source->program && !source->core)
-		return util_usage_error(FS_COMMAND, "--program goes with --core");
+	if (source_check_core(source) != EXIT_OK)
+		return EXIT_USAGE;
 	if (arguments->enter)
 		return arguments->foreground
 			       ? util_usage_error(FS_COMMAND, "--foreground goes with DIR")

@@ -101,8 +101,9 @@ struct resolve *fs_resolve(struct fs *fs)
 	const struct source_options *options = &fs->source.options;
 
 	if (!fs->resolve)
-		fs->resolve = options->kind == SOURCE_CORE
-				      ? resolve_core(options->core, options->program)
-				      : resolve_process(options->pid);
+		fs->resolve =
+			options->kind == SOURCE_CORE
+				? resolve_core(options->core, options->program, options->sysroot)
+				: resolve_process(options->pid);
 	return fs->resolve;
 }

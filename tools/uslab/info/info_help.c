@@ -20,6 +20,7 @@ const struct option_row info_option_rows[] = {
 	ROW_PID,
 	ROW_CORE,
 	ROW_PROGRAM,
+	ROW_SYSROOT,
 	ROW_LIBRARY,
 	ROW_KERNEL,
 	ROW_ROOT,

@@ -23,6 +23,7 @@ static int source_options(struct source_options *options, const struct uslab_ins
 		.pid = source->pid,
 		.core = source->core,
 		.program = source->program,
+		.sysroot = source->sysroot,
 	};
 	options->library = source->library;
 	if (!!source->pid + !!source->core + !!source->tree != 1)

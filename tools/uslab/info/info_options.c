@@ -199,8 +199,8 @@ static int check_source(const struct info *info)
 	if (source->kind != SOURCE_PROCESS && info->nr_pids)
 		return util_usage_error(INFO_COMMAND, "a process or a %s, not both",
 					source->kind == SOURCE_CORE ? "core" : "tree");
-	if (source->program && source->kind != SOURCE_CORE)
-		return util_usage_error(INFO_COMMAND, "--program goes with --core");
+	if (source_check_core(source) != EXIT_OK)
+		return EXIT_USAGE;
 	if (source->library && source->kind == SOURCE_TREE)
 		return util_usage_error(INFO_COMMAND, "--library is for processes and cores");
 	if (info->wanted[INFO_ADDRESS] && source->kind == SOURCE_TREE)

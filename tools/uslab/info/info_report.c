@@ -96,9 +96,10 @@ struct resolve *info_resolve(struct info_subject *subject)
 	const struct source_options *options = &subject->source.options;
 
 	if (!subject->resolve)
-		subject->resolve = options->kind == SOURCE_CORE
-					   ? resolve_core(options->core, options->program)
-					   : resolve_process(options->pid);
+		subject->resolve =
+			options->kind == SOURCE_CORE
+				? resolve_core(options->core, options->program, options->sysroot)
+				: resolve_process(options->pid);
 	return subject->resolve;
 }
 

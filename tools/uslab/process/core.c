@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "process/core.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,10 +136,44 @@ static int find_roots(struct core *core)
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
+static bool is_elf(const struct core *core, const struct core_object *object)
+{
+	char magic[SELFMAG];
+
+	return object->head &&
+	       !reader_read(&core->reader, object->head->start, magic, sizeof(magic)) &&
+	       !memcmp(magic, ELFMAG, sizeof(magic));
+}
+
+/* The program, or else a library, that cannot be read; NULL: none that is known. */
+static const struct core_object *lost_object(const struct core *core)
+{
+	const struct core_map *map = core->map;
+
+	if (map->program && map->program->lost)
+		return map->program;
+	for (size_t i = 0; i < map->nr_objects; i++)
+		if (map->object[i].lost && is_elf(core, &map->object[i]))
+			return &map->object[i];
+	return NULL;
+}
+
+/* If that is not where it should be. */
+static const char *what_to_name(const struct core_map *map, const struct core_object *lost)
+{
+	if (map->root >= 0)
+		return lost == map->program ? ": name the program's file if it is elsewhere" : "";
+	return lost == map->program ? ": name the program's file, or the folder of all files by "
+				      "--sysroot, if they are elsewhere"
+				    : ": name the folder of all files by --sysroot if they are "
+				      "elsewhere";
+}
+
 static int fail_without_uslab(const struct core *core, const char *command, const char *file)
 {
 	const struct core_map *map = core->map;
 	const char *program = core->program[0] ? core->program : "?";
+	const struct core_object *lost;
 
 	if (map->missing && !map->nr_mappings)
 		return util_fail(command,
@@ -167,24 +202,29 @@ static int fail_without_uslab(const struct core *core, const char *command, cons
 				 "no uslab found in %s (%s); %llu of its mapped files were not "
 				 "looked at: it names too many, or is damaged",
 				 file, program, (unsigned long long)map->dropped);
-	if (map->program && map->program->lost)
-		return util_fail(
-			command,
-			"no uslab found in %s (%s); %s %s: name the program's file if it is "
-			"elsewhere",
-			file, program, map->program->path,
-			map->program->changed ? "has changed since" : "cannot be opened");
+	lost = lost_object(core);
+	if (lost)
+		return util_fail(command, "no uslab found in %s (%s); %s %s%s", file, program,
+				 lost->path, core_map_why_lost(map, lost), what_to_name(map, lost));
 	return util_fail(command, "the program of %s (%s) did not use uslab", file, program);
 }
 
-static int open_parts(struct core *core, const char *command, const char *file, const char *program)
+static int open_map(struct core_map *map, const char *command, const char *file,
+		    const char *program, const char *sysroot)
 {
-	const char *why = core_map_open(core->map, file);
+	const char *why = core_map_open(map, file);
 
-	if (!why)
-		why = core_map_set_program(core->map, program);
 	if (why)
 		return util_fail(command, "cannot read %s: %s", file, why);
+	why = core_map_set_root(map, sysroot);
+	if (why)
+		return util_fail(command, "--sysroot=%s: %s", sysroot, why);
+	why = core_map_set_program(map, program);
+	return why ? util_fail(command, "cannot read %s: %s", file, why) : EXIT_OK;
+}
+
+static int find_uslab(struct core *core, const char *command, const char *file)
+{
 	core->pid = core->map->pid;
 	memcpy(core->program, core->map->name, sizeof(core->program));
 	if (find_roots(core))
@@ -200,7 +240,8 @@ static int open_parts(struct core *core, const char *command, const char *file, 
 	return EXIT_OK;
 }
 
-int core_open(struct core **core, const char *command, const char *file, const char *program)
+int core_open(struct core **core, const char *command, const char *file, const char *program,
+	      const char *sysroot)
 {
 	struct core *opened = calloc(1, sizeof(*opened));
 	int status;
@@ -216,7 +257,9 @@ int core_open(struct core **core, const char *command, const char *file, const c
 	opened->map->fd = -1;
 	opened->reader =
 		(struct reader){ .read = core_map_read, .ctx = opened->map, .still = true };
-	status = open_parts(opened, command, file, program);
+	status = open_map(opened->map, command, file, program, sysroot);
+	if (status == EXIT_OK)
+		status = find_uslab(opened, command, file);
 	if (status == EXIT_OK)
 		*core = opened;
 	else
@@ -251,14 +294,14 @@ static uint64_t data_bytes(int fd, off_t at, off_t end)
 	return bytes;
 }
 
-const char *core_lost_program(const struct core *core, bool *changed)
+const char *core_lost_program(const struct core *core, const char **why)
 {
 	const struct core_map *map = core->map;
 
 	if (!map->program || core_map_object_fd(core->map, map->program) >= 0 ||
 	    !map->program->lost)
 		return NULL;
-	*changed = map->program->changed;
+	*why = core_map_why_lost(map, map->program);
 	return map->program->path;
 }
 

@@ -28,19 +28,21 @@ struct core {
 
 /*
  * Opens a core file and finds uslab in it. program: the program's file, if it is no longer where it
- * was; else NULL. EXIT_OK with *core set; EXIT_FAILED after saying why not. command is for
- * messages; file must live as long as the core.
+ * was; sysroot: the folder in which the files lie that the core names, if that is not the root;
+ * else NULL. EXIT_OK with *core set; EXIT_FAILED after saying why not. command is for messages;
+ * file and program must live as long as the core.
  */
-int core_open(struct core **core, const char *command, const char *file, const char *program);
+int core_open(struct core **core, const char *command, const char *file, const char *program,
+	      const char *sysroot);
 
 /* NULL is ignored. */
 void core_close(struct core *core);
 
 /*
- * The program's file, where it is gone or another one by now (*changed), and none was given; NULL:
- * it can be read, or is not known.
+ * The program's file, where it is gone or another one by now, and none was given: *why is the rest
+ * of a sentence. NULL: it can be read, or is not known.
  */
-const char *core_lost_program(const struct core *core, bool *changed);
+const char *core_lost_program(const struct core *core, const char **why);
 
 /*
  * Bytes of memory that are in the file, without its holes (pages never touched): nearly what was

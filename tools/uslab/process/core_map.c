@@ -5,7 +5,7 @@
  * Invariants: segments and mappings are sorted by address, each within the file; nothing in the
  *             file is trusted. One mapped file is open at a time: there may be more of them than
  *             descriptors.
- * Flow:       called by core.c and symbols/resolve_maps.c; calls mapped_file.c; called back through
+ * Flow:       called by core.c and symbols/; calls mapped_file.c and sysroot.c; called back through
  *             reader.read. In: a core file; out: what was mapped where, and the bytes at an
  *             address.
  *
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "process/mapped_file.h"
+#include "process/sysroot.h"
 #include "util.h"
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -395,7 +396,7 @@ const char *core_map_open(struct core_map *map, const char *file)
 {
 	const char *why;
 
-	*map = (struct core_map){ .fd = mapped_file_open_regular(file) };
+	*map = (struct core_map){ .fd = mapped_file_open_regular(file), .root = -1 };
 	if (map->fd < 0)
 		return map->fd == -ENXIO ? "it is no regular file" : strerror(-map->fd);
 	map->size = size_of(map->fd);
@@ -420,6 +421,8 @@ void core_map_close(struct core_map *map)
 	close_object(map);
 	if (map->fd >= 0)
 		close(map->fd);
+	if (map->root >= 0)
+		close(map->root);
 	free(map->segment);
 	free(map->mapping);
 	free(map->object);
@@ -439,12 +442,39 @@ static bool is_same_file(const struct core_map *map, const struct core_object *o
 		      !memcmp(in_core, in_file, size));
 }
 
+const char *core_map_set_root(struct core_map *map, const char *folder)
+{
+	if (!folder)
+		return NULL;
+	map->root = sysroot_open(folder);
+	return map->root < 0 ? strerror(-map->root) : NULL;
+}
+
+bool core_map_is_given(const struct core_map *map, const struct core_object *object)
+{
+	return object == map->program && map->program_file;
+}
+
+const char *core_map_why_lost(const struct core_map *map, const struct core_object *object)
+{
+	if (map->root < 0 || core_map_is_given(map, object))
+		return object->changed ? "has changed since" : "cannot be opened";
+	return object->changed ? "is another file under --sysroot"
+			       : "cannot be opened under --sysroot";
+}
+
+static int open_file(const struct core_map *map, const struct core_object *object)
+{
+	if (core_map_is_given(map, object))
+		return mapped_file_open_regular(map->program_file);
+	return map->root < 0 ? mapped_file_open_regular(object->path)
+			     : sysroot_open_regular(map->root, object->path);
+}
+
 /* As core_map_object_fd(), of one that is not open. */
 static int open_object(struct core_map *map, struct core_object *object)
 {
-	const char *path = object == map->program && map->program_file ? map->program_file
-								       : object->path;
-	int fd = mapped_file_open_regular(path);
+	int fd = open_file(map, object);
 
 	if (fd == -EMFILE || fd == -ENFILE) {
 		map->no_descriptors = true;

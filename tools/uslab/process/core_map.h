@@ -53,9 +53,10 @@ struct core_map {
 	size_t nr_mappings;
 	struct core_object *object;
 	size_t nr_objects;
-	char *names;			  /* of the objects */
-	struct core_object *program;	  /* the main one; NULL: not known */
-	const char *program_file;	  /* to be read in its place; NULL: none */
+	char *names;		     /* of the objects */
+	struct core_object *program; /* the main one; NULL: not known */
+	const char *program_file;    /* to be read in its place; NULL: none */
+	int root; /* the folder that files are looked for in; -1: that of this process */
 	const struct core_object *opened; /* one at a time; NULL: none */
 	int opened_fd;
 	uint64_t entry; /* address where the program begins; 0: not known */
@@ -74,10 +75,22 @@ const char *core_map_open(struct core_map *map, const char *file);
 void core_map_close(struct core_map *map);
 
 /*
+ * Before any mapped file is asked for: a folder in which those lie that the core names; NULL: they
+ * lie where it says. NULL, or why it is none.
+ */
+const char *core_map_set_root(struct core_map *map, const char *folder);
+
+/*
  * Finds the main program. file, if not NULL, is read in its place, and must stay valid. NULL, or
  * why not: only a file that is not that program.
  */
 const char *core_map_set_program(struct core_map *map, const char *file);
+
+/* Is it the main program, for which a file was given? That is looked for in no other folder. */
+bool core_map_is_given(const struct core_map *map, const struct core_object *object);
+
+/* Of an object that is lost: why, as the rest of a sentence. */
+const char *core_map_why_lost(const struct core_map *map, const struct core_object *object);
 
 /*
  * A descriptor of a mapped file, until another one is asked for or core_map_read() is called; -1:

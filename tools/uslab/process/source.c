@@ -56,6 +56,9 @@ bool source_take_option(struct source_options *options, int option, const char *
 	case OPTION_PROGRAM:
 		options->program = value;
 		return true;
+	case OPTION_SYSROOT:
+		options->sysroot = value;
+		return true;
 	case OPTION_LIBRARY:
 		options->library = value;
 		return true;
@@ -65,6 +68,15 @@ bool source_take_option(struct source_options *options, int option, const char *
 	default:
 		return false;
 	}
+}
+
+int source_check_core(const struct source_options *options)
+{
+	if (options->program && !options->core)
+		return util_usage_error(options->command, "--program goes with --core");
+	if (options->sysroot && !options->core)
+		return util_usage_error(options->command, "--sysroot goes with --core");
+	return EXIT_OK;
 }
 
 static int open_process(struct source *source)
@@ -86,7 +98,8 @@ static int open_process(struct source *source)
 static int open_core(struct source *source)
 {
 	const struct source_options *options = &source->options;
-	int status = core_open(&source->core, options->command, options->core, options->program);
+	int status = core_open(&source->core, options->command, options->core, options->program,
+			       options->sysroot);
 
 	if (status != EXIT_OK)
 		return status;

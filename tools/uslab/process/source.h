@@ -26,6 +26,7 @@ struct source_options {
 	pid_t pid;
 	const char *core;    /* file */
 	const char *program; /* of the core; NULL: as the core says */
+	const char *sysroot; /* folder of the files that the core names; NULL: the root */
 	const char *library; /* NULL: the one with the largest arena */
 	bool force;	     /* see struct target */
 	const char *tree;    /* directory; NULL with SOURCE_TREE: the running kernel's */
@@ -46,6 +47,9 @@ struct source {
  * message. false: it is another one. Of several processes the last one counts.
  */
 bool source_take_option(struct source_options *options, int option, const char *value, int *status);
+
+/* What goes with a core only. EXIT_OK, or EXIT_USAGE after a message. */
+int source_check_core(const struct source_options *options);
 
 /* EXIT_OK, or EXIT_FAILED after saying why not. */
 int source_open(struct source *source, const struct source_options *options);

@@ -86,7 +86,8 @@ static int fail_core(const struct target *t, int error)
 		return util_fail(t->command, "cannot read %s: %s", t->core, strerror(-error));
 	return util_fail(t->command,
 			 "%s lacks memory of uslab's: it is truncated, /proc/PID/coredump_filter "
-			 "left that out, or a mapped file has changed since",
+			 "left that out, or a mapped file has changed since, or is elsewhere "
+			 "(--sysroot)",
 			 t->core);
 }
 

@@ -5,8 +5,8 @@
  * Data:       struct resolve: the mapped files, and a table of the addresses looked up so far.
  * Locks:      none: for one thread.
  * Flow:       called by info/, track/, top/, fs/fs_attr.c and fs/fs_snapshot.c; calls
- *             resolve_maps.c, resolve_frames.c, resolve_lacks.c, process/live.c and
- *             process/mapped_file.c; libdwfl calls back for each file. In: a return
+ *             resolve_core.c, resolve_maps.c, resolve_frames.c, resolve_lacks.c, process/live.c
+ *             and process/mapped_file.c; libdwfl calls back for each file. In: a return
  *             address; out: struct resolve_name, which lives as long as the struct resolve.
  *
  * Files are opened as the process has them (mapped_file.h), so that programs in other mount
@@ -32,6 +32,7 @@
 #include "process/live.h"
 #include "process/mapped_file.h"
 #include "symbols/demangle.h"
+#include "symbols/resolve_core.h"
 #include "symbols/resolve_frames.h"
 #include "symbols/resolve_lacks.h"
 #include "symbols/resolve_library.h"
@@ -57,10 +58,11 @@ struct text {
 };
 
 struct resolve {
-	Dwfl *dwfl; /* NULL: nothing has a name */
-	pid_t pid;  /* 0: a core */
-	int core_fd;
-	Elf *core;
+	Dwfl *dwfl;		  /* NULL: nothing has a name */
+	Dwfl_Callbacks callbacks; /* of dwfl */
+	char *debug_path; /* where debug information is looked for; NULL: libdwfl's own places */
+	pid_t pid;	  /* 0: a core */
+	struct resolve_core *core;
 	unsigned int report; /* how often files were listed */
 	uint64_t reported_ms;
 	struct resolve_maps maps; /* when files were listed last */
@@ -70,8 +72,6 @@ struct resolve {
 	struct text *texts;
 	struct resolve_lacks lacks;
 };
-
-static char *no_debug_path; /* libdwfl's own places */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -114,6 +114,11 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	struct resolve *r = *userdata;
 	int fd = r && r->pid && name[0] == '/' ? open_mapped(r, name, base, file) : -1;
 
+	if (r && r->core && resolve_core_has_root(r->core)) {
+		fd = resolve_core_open_file(r->core, base, file);
+		resolve_lacks_note(&r->lacks, fd, name);
+		return fd < 0 ? -1 : fd; /* it is nowhere else */
+	}
 	if (fd >= 0)
 		return fd;
 	errno = 0;
@@ -132,12 +137,6 @@ static int find_debuginfo(Dwfl_Module *module, void **userdata, const char *name
 	fd = dwfl_standard_find_debuginfo(module, userdata, name, base, file, link, crc, found);
 	return note_opened(*userdata, fd, name);
 }
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = find_elf,
-	.find_debuginfo = find_debuginfo,
-	.debuginfo_path = &no_debug_path,
-};
 
 static int set_userdata(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr start,
 			void *arg)
@@ -161,7 +160,7 @@ static int report_process(struct resolve *r)
 }
 
 /* Lists the files of the process. What cannot be listed has no names. */
-static void report(struct resolve *r, const char *program)
+static void report(struct resolve *r)
 {
 	r->report++;
 	r->reported_ms = now_ms();
@@ -171,7 +170,7 @@ static void report(struct resolve *r, const char *program)
 	if (r->pid)
 		resolve_lacks_note(&r->lacks, report_process(r), "");
 	else
-		dwfl_core_file_report(r->dwfl, r->core, program);
+		resolve_core_report(r->core, r->dwfl);
 	dwfl_report_end(r->dwfl, NULL, NULL);
 	dwfl_getmodules(r->dwfl, set_userdata, r, 0);
 }
@@ -183,10 +182,12 @@ static struct resolve *resolve_new(pid_t pid)
 	if (!r)
 		return NULL;
 	r->pid = pid;
-	r->core_fd = -1;
 	r->nr_slots = FIRST_SLOTS;
 	r->slot = calloc(r->nr_slots, sizeof(struct entry *));
-	r->dwfl = dwfl_begin(&callbacks);
+	r->callbacks = (Dwfl_Callbacks){ .find_elf = find_elf,
+					 .find_debuginfo = find_debuginfo,
+					 .debuginfo_path = &r->debug_path };
+	r->dwfl = dwfl_begin(&r->callbacks);
 	if (r->slot)
 		return r;
 	resolve_close(r);
@@ -198,24 +199,24 @@ struct resolve *resolve_process(pid_t pid)
 	struct resolve *r = resolve_new(pid);
 
 	if (r)
-		report(r, NULL);
+		report(r);
 	return r;
 }
 
-struct resolve *resolve_core(const char *core, const char *program)
+struct resolve *resolve_core(const char *core, const char *program, const char *sysroot)
 {
 	struct resolve *r = resolve_new(0);
 
 	if (!r)
 		return NULL;
-	elf_version(EV_CURRENT);
-	r->core_fd = mapped_file_open_regular(core);
-	resolve_lacks_note(&r->lacks, r->core_fd, core);
-	if (r->core_fd >= 0)
-		r->core = elf_begin(r->core_fd, ELF_C_READ_MMAP, NULL);
-	resolve_maps_of_core(&r->maps, core);
-	if (r->core)
-		report(r, program);
+	r->core = resolve_core_open(core, program, sysroot, &r->lacks);
+	if (!r->core) {
+		resolve_close(r);
+		return NULL;
+	}
+	r->debug_path = resolve_core_debug_path(r->core);
+	resolve_maps_of_core(&r->maps, &r->core->map);
+	report(r);
 	return r;
 }
 
@@ -237,10 +238,8 @@ void resolve_close(struct resolve *r)
 	}
 	if (r->dwfl)
 		dwfl_end(r->dwfl);
-	if (r->core)
-		elf_end(r->core);
-	if (r->core_fd >= 0)
-		close(r->core_fd);
+	resolve_core_close(r->core);
+	free(r->debug_path);
 	resolve_maps_free(&r->maps);
 	free(r->slot);
 	free(r);
@@ -447,7 +446,7 @@ static bool find_file(struct resolve *r, uint64_t address, struct found *found)
 		.start = map->start,
 		.end = map->end,
 		.offset = map->offset,
-		.address = resolve_maps_wanted(map, address),
+		.address = resolve_maps_wanted(map, resolve_core_file(r->core, address), address),
 	};
 	return true;
 }
@@ -555,6 +554,8 @@ static struct entry *make_entry(struct resolve *r, uint64_t address)
 	entry->address = address;
 	entry->report = r->report;
 	entry->in_file = in_file;
+	if (r->core && !found.symbol)
+		resolve_core_note(r->core, address - 1, &r->lacks);
 	name->mapping = found.mapping;
 	name->mapping.path = keep(r, found.path);
 	name->mapping.build_id = keep(r, found.build_id);
@@ -604,7 +605,7 @@ static bool may_be_new(struct resolve *r, const struct entry *entry)
 	if (entry->in_file || !r->pid)
 		return false;
 	if (entry->report == r->report && now_ms() >= r->reported_ms + REPORT_AGAIN_MS)
-		report(r, NULL);
+		report(r);
 	return entry->report != r->report;
 }
 

@@ -51,16 +51,16 @@ struct resolve_name {
 	struct resolve_mapping mapping;
 };
 
-/* Of a running process / of a core file (the program's own file may be NULL). NULL: no memory. */
+/* Of a running process / of a core file, with arguments as of core_open(). NULL: no memory. */
 struct resolve *resolve_process(pid_t pid);
-struct resolve *resolve_core(const char *core, const char *program);
+struct resolve *resolve_core(const char *core, const char *program, const char *sysroot);
 /* NULL is ignored. */
 void resolve_close(struct resolve *r);
 
 /*
  * Says on stderr, once, why code has no names that could have some: its file was deleted or
- * replaced and may not be opened by us, there are too few descriptors, or the core lacks what files
- * are known by. Also for NULL.
+ * replaced and may not be opened by us, a library of a core is not to be found, there are too few
+ * descriptors, or the core lacks what files are known by. Also for NULL.
  */
 void resolve_warn(struct resolve *r, const char *command);
 

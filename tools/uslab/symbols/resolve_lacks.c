@@ -2,8 +2,8 @@
 /*
  * uslab/symbols/resolve_lacks.c - why code has no names: noted while they are looked up, said once
  *
- * Flow:       called by resolve.c; calls util.c, which knows what it said before. In: errors of
- *             opening files; out: text on stderr.
+ * Flow:       called by resolve.c and resolve_core.c; calls util.c, which knows what it said
+ *             before. In: errors of opening files; out: text on stderr.
  */
 #include "symbols/resolve_lacks.h"
 
@@ -20,6 +20,16 @@ void resolve_lacks_note(struct resolve_lacks *lacks, int error, const char *file
 		snprintf(lacks->closed, sizeof(lacks->closed), "%s", file);
 }
 
+void resolve_lacks_note_lost(struct resolve_lacks *lacks, const char *file, const char *why,
+			     bool in_root)
+{
+	if (*lacks->lost)
+		return;
+	snprintf(lacks->lost, sizeof(lacks->lost), "%s", file);
+	lacks->why_lost = why;
+	lacks->lost_in_root = in_root;
+}
+
 void resolve_lacks_say(const struct resolve_lacks *lacks, const char *command)
 {
 	bool deleted;
@@ -29,6 +39,12 @@ void resolve_lacks_say(const struct resolve_lacks *lacks, const char *command)
 			  "%.*s is not the file that is in use any more, and to read that takes "
 			  "CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: code in it has no names",
 			  (int)mapped_file_length(lacks->closed, &deleted), lacks->closed);
+	if (*lacks->lost)
+		util_warn(command, "%s %s, and code in it has no names%s", lacks->lost,
+			  lacks->why_lost,
+			  lacks->lost_in_root
+				  ? ""
+				  : "; if it is elsewhere: --sysroot=DIR, a folder of all files");
 	if (lacks->descriptors)
 		util_warn(command, "too few file descriptors (ulimit -n): names of functions are "
 				   "missing");

@@ -3,7 +3,7 @@
  * uslab/symbols/resolve_maps.c - what is mapped where, in a process or a core, and which place of a
  * file that is
  *
- * Flow:       called by resolve.c; calls process/live.c, mapped_file.c and core_map.c there.
+ * Flow:       called by resolve.c; calls process/live.c and core_map.c there.
  *             In: /proc/PID/maps or a core; out: mappings sorted by address, and addresses in the
  *             terms of a file.
  *
@@ -23,7 +23,6 @@
 
 #include "process/core_map.h"
 #include "process/live.h"
-#include "process/mapped_file.h"
 #include "symbols/resolve.h"
 
 #define FIRST_CAPACITY 64u
@@ -79,22 +78,19 @@ int resolve_maps_of_process(struct resolve_maps *maps, pid_t pid)
 	return 0;
 }
 
-void resolve_maps_of_core(struct resolve_maps *maps, const char *core)
+void resolve_maps_of_core(struct resolve_maps *maps, const struct core_map *core)
 {
-	struct core_map map;
 	bool headers = false;
 
 	*maps = (struct resolve_maps){ .nr = 0 };
-	if (!core_map_open(&map, core))
-		for (size_t i = 0; i < map.nr_mappings; i++) {
-			const struct core_mapping *m = &map.mapping[i];
+	for (size_t i = 0; i < core->nr_mappings; i++) {
+		const struct core_mapping *m = &core->mapping[i];
 
-			if (!add(maps, m->start, m->end, m->offset, m->object->path))
-				break;
-			headers |= !m->offset && core_map_has(&map, m->start);
-		}
+		if (!add(maps, m->start, m->end, m->offset, m->object->path))
+			break;
+		headers |= !m->offset && core_map_has(core, m->start);
+	}
 	maps->no_headers = maps->nr && !headers;
-	core_map_close(&map);
 }
 
 void resolve_maps_free(struct resolve_maps *maps)
@@ -157,10 +153,9 @@ void resolve_maps_segment(Elf *elf, uint64_t bias, uint64_t address, struct reso
 	}
 }
 
-uint64_t resolve_maps_wanted(const struct resolve_map *map, uint64_t address)
+uint64_t resolve_maps_wanted(const struct resolve_map *map, int fd, uint64_t address)
 {
 	uint64_t offset = address - map->start + map->offset, wanted = offset;
-	int fd = mapped_file_open_regular(map->path);
 	Elf *elf;
 
 	if (fd < 0)
@@ -170,6 +165,5 @@ uint64_t resolve_maps_wanted(const struct resolve_map *map, uint64_t address)
 	if (!resolve_maps_vaddr(elf, offset, &wanted))
 		wanted = offset;
 	elf_end(elf);
-	close(fd);
 	return wanted;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct core_map;	/* process/core_map.h */
 struct resolve_mapping; /* resolve.h */
 
 struct resolve_map {
@@ -31,7 +32,7 @@ struct resolve_maps {
  * why, else 0. resolve_maps_free() in any case.
  */
 int resolve_maps_of_process(struct resolve_maps *maps, pid_t pid);
-void resolve_maps_of_core(struct resolve_maps *maps, const char *core);
+void resolve_maps_of_core(struct resolve_maps *maps, const struct core_map *core);
 void resolve_maps_free(struct resolve_maps *maps);
 
 /* NULL: nothing is mapped there. */
@@ -47,9 +48,9 @@ bool resolve_maps_vaddr(Elf *elf, uint64_t offset, uint64_t *vaddr);
 void resolve_maps_segment(Elf *elf, uint64_t bias, uint64_t address, struct resolve_mapping *m);
 
 /*
- * Where the file wants what lies at an address of a mapping, as the file of that name is now; the
- * offset in it if there is no such file.
+ * Where the file wants what lies at an address of a mapping; the offset in it if it cannot be read.
+ * fd: of the file, or -1.
  */
-uint64_t resolve_maps_wanted(const struct resolve_map *map, uint64_t address);
+uint64_t resolve_maps_wanted(const struct resolve_map *map, int fd, uint64_t address);
 
 #endif /* TOOLS_RESOLVE_MAPS_H */

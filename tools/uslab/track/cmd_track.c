@@ -58,6 +58,7 @@ enum {
 static const struct option_row rows[] = {
 	ROW_PID,
 	ROW_CORE,
+	ROW_SYSROOT,
 	{ 'c', "cache", "PATTERN",
 	  "caches by name or id; * and ? as in a shell; repeatable. Without it the program is "
 	  "watched for a few seconds, and then the caches that grew most are tracked" },
@@ -227,6 +228,8 @@ static int check(void *arg, int argc, char **argv)
 		return util_usage_error(
 			COMMAND,
 			"which process? Use -p PID ('uslab ps' lists them) or --core FILE");
+	if (source_check_core(&options->source) != EXIT_OK)
+		return EXIT_USAGE;
 	if (core && options->off)
 		return util_usage_error(COMMAND, "--off is for running programs");
 	if (options->off && options->keep)
@@ -448,15 +451,15 @@ static int switch_all_off(struct tracking *t)
 
 static void warn_lost_program(const struct tracking *t)
 {
-	bool changed;
-	const char *file = core_lost_program(t->source.core, &changed);
+	const struct source_options *source = &t->options->source;
+	const char *why, *file = core_lost_program(t->source.core, &why);
 
 	if (file)
 		util_warn(COMMAND,
 			  "%s %s, and code in it has no names; if it is elsewhere: "
-			  "uslab track --core %s PROGRAM",
-			  file, changed ? "has changed since" : "cannot be opened",
-			  t->options->source.core);
+			  "uslab track --core %s PROGRAM%s",
+			  file, why, source->core,
+			  source->sysroot ? "" : ", or --sysroot=DIR, a folder of all files");
 }
 
 static int run(struct tracking *t)
@@ -473,7 +476,8 @@ static int run(struct tracking *t)
 	if (options->off)
 		return switch_all_off(t);
 	t->resolve = options->source.kind == SOURCE_CORE
-			     ? resolve_core(options->source.core, options->source.program)
+			     ? resolve_core(options->source.core, options->source.program,
+					    options->source.sysroot)
 			     : resolve_process(options->source.pid);
 	if (!t->resolve)
 		return util_fail(COMMAND, "out of memory");

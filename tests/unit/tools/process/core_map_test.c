@@ -135,6 +135,44 @@ static void test_changed_program(void **state)
 	unlink(file.path);
 }
 
+/* Read there, and not from where the core says; a program that is given lies where that says. */
+static void test_root(void **state)
+{
+	char folder[] = "/tmp/uslab-core-map-XXXXXX", nowhere[64];
+	struct core_map map;
+	char buf[16];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(nowhere, sizeof(nowhere), "%s/none", folder);
+	core_fill(&file);
+	core_write(&file);
+	for (int i = 0; i < 4; i++) {
+		const char *roots[] = { "/", folder, folder, nowhere };
+		const char *program = i == 2 ? "/proc/self/exe" : NULL;
+		const char *why;
+
+		assert_null(core_map_open(&map, file.path));
+		why = core_map_set_root(&map, roots[i]);
+		if (i == 3) {
+			assert_string_equal(why, strerror(ENOENT));
+			core_map_close(&map);
+			continue;
+		}
+		assert_null(why);
+		assert_null(core_map_set_program(&map, program));
+		assert_int_equal(core_map_is_given(&map, map.program), i == 2);
+		assert_int_equal(core_map_read(&map, (uintptr_t)test_root, buf, sizeof(buf)),
+				 i == 1 ? -EFAULT : 0);
+		if (i == 1)
+			assert_string_equal(core_map_why_lost(&map, map.program),
+					    "cannot be opened under --sysroot");
+		core_map_close(&map);
+	}
+	unlink(file.path);
+	rmdir(folder);
+}
+
 static void test_cut_short(void **state)
 {
 	struct core_map map;
@@ -304,7 +342,7 @@ int main(void)
 		cmocka_unit_test(test_overlaps),   cmocka_unit_test(test_changed_program),
 		cmocka_unit_test(test_cut_short),  cmocka_unit_test(test_cut_in_notes),
 		cmocka_unit_test(test_many_notes), cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged),	   cmocka_unit_test(test_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

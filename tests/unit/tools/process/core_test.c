@@ -29,7 +29,7 @@ static void test_numbers_are_those_of_the_process(void **state)
 	(void)state;
 	write_core();
 	assert_int_equal(snapshot_take(live, &reader_local, (uintptr_t)&uslab_root), 0);
-	assert_int_equal(core_open(&core, "test", file.path, NULL), EXIT_OK);
+	assert_int_equal(core_open(&core, "test", file.path, NULL, NULL), EXIT_OK);
 	assert_int_equal(core->nr_roots, 1);
 	assert_int_equal(core->root[0].address, (uintptr_t)&uslab_root);
 	assert_non_null(strstr(core->root[0].object, "core_test"));
@@ -64,7 +64,7 @@ static void test_files_are_gone(void **state)
 	     (p = memmem(p, (size_t)(file.notes + CORE_NOTES - p), "core_test", 9)) != NULL;)
 		*p = 'C';
 	core_write(&file);
-	assert_int_equal(core_open(&core, "test", file.path, NULL), EXIT_OK);
+	assert_int_equal(core_open(&core, "test", file.path, NULL, NULL), EXIT_OK);
 	assert_int_equal(core->nr_roots, 1);
 	assert_int_equal(core->root[0].address, (uintptr_t)&uslab_root);
 	assert_non_null(strstr(core->root[0].object, "Core_test"));
@@ -80,7 +80,7 @@ static void test_without_uslab(void **state)
 	uslab_root.magic ^= 1;
 	write_core();
 	uslab_root.magic ^= 1;
-	assert_int_equal(core_open(&core, "test", file.path, NULL), EXIT_FAILED);
+	assert_int_equal(core_open(&core, "test", file.path, NULL, NULL), EXIT_FAILED);
 	assert_null(core);
 	core_close(core);
 	unlink(file.path);
@@ -91,10 +91,14 @@ static void test_no_core(void **state)
 	struct core *core;
 
 	(void)state;
-	assert_int_equal(core_open(&core, "test", "/proc/self/exe", NULL), EXIT_FAILED);
+	assert_int_equal(core_open(&core, "test", "/proc/self/exe", NULL, NULL), EXIT_FAILED);
 	assert_null(core);
-	assert_int_equal(core_open(&core, "test", "/no/such/file", NULL), EXIT_FAILED);
+	assert_int_equal(core_open(&core, "test", "/no/such/file", NULL, NULL), EXIT_FAILED);
 	assert_null(core);
+	write_core();
+	assert_int_equal(core_open(&core, "test", file.path, NULL, "/no/such"), EXIT_FAILED);
+	assert_null(core);
+	unlink(file.path);
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "process/core_map.h"
 #include "symbols/resolve_maps.h"
 
 extern const char __ehdr_start __attribute__((visibility("hidden")));
@@ -55,13 +56,14 @@ static void test_process(void **state)
 
 static void test_nobody(void **state)
 {
+	const struct core_map nothing = { .nr_mappings = 0 };
 	struct resolve_maps maps;
 
 	(void)state;
 	resolve_maps_of_process(&maps, 0x7fffffff);
 	assert_int_equal(maps.nr, 0);
 	assert_null(resolve_maps_find(&maps, 0x1234));
-	resolve_maps_of_core(&maps, "/dev/null");
+	resolve_maps_of_core(&maps, &nothing);
 	assert_int_equal(maps.nr, 0);
 	resolve_maps_free(&maps);
 }

@@ -199,10 +199,10 @@ static void test_nobody(void **state)
 	(void)state;
 	assert_string_equal(resolve_address(r, 0x1234)->text, "0x1234");
 	resolve_close(r);
-	r = resolve_core("/dev/null", NULL);
+	r = resolve_core("/dev/null", NULL, NULL);
 	assert_string_equal(resolve_address(r, 0x1234)->text, "0x1234");
 	resolve_close(r);
-	r = resolve_core("/proc/self/maps", NULL); /* no core at all */
+	r = resolve_core("/proc/self/maps", NULL, NULL); /* no core at all */
 	assert_string_equal(resolve_address(r, 0x1234)->text, "0x1234");
 	resolve_close(r);
 	resolve_close(NULL);
