@@ -21,7 +21,6 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import cores  # noqa: E402
 from folder import InFolder  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
@@ -296,27 +295,6 @@ class Tree(Case):
             if "--root" in there.stderr:
                 self.skipTest("this uslab info has no --root")
             self.assertEqual(there.stdout, of_caches(uslab("info", "-p", pid, option).stdout))
-
-    def test_core(self):
-        if cores.why_none():
-            self.skipTest(cores.why_none())
-        place = tempfile.mkdtemp(dir=self.folder)
-        process = self.start(cwd=place, preexec_fn=cores.allow)
-        top = self.mount(process.pid)
-        live = {name: read(top, name) for name in ["proc/slabinfo"] + [
-            f"kernel/slab/{cache}/{attribute}" for cache in ("widget", "first", "on-cpus")
-            for attribute in SHAPES]}
-        process.send_signal(signal.SIGABRT)
-        process.wait()
-        core = cores.find(place)
-        self.assertTrue(core, "no core file was written")
-        folder = tempfile.mkdtemp(dir=self.folder)
-        run = uslab("fs", "--core", core, folder)
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.addCleanup(unmount, folder)
-        self.assertEqual({name: read(folder, name) for name in live}, live)
-        self.assertIn(write("1", folder, "kernel/slab/widget/shrink"), (errno.EACCES, errno.EROFS))
-        self.assertEqual(os.stat(folder + "/kernel/slab/widget/shrink").st_mode, 0o100400)
 
 
 class Writing(Case):

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fs/fs.h"
 #include "options.h"
@@ -109,20 +110,50 @@ static int enter(struct fs *fs, char **command)
 	return fs_enter(fs, command[0] ? command : shell);
 }
 
+/* The path from the root, for free(); NULL: it is that already, or there is none, or no memory. */
+static char *from_root(const char *path)
+{
+	char *here = path && *path && *path != '/' ? getcwd(NULL, 0) : NULL;
+	char *made = NULL;
+
+	if (here && asprintf(&made, "%s/%s", here, path) < 0)
+		made = NULL;
+	free(here);
+	return made;
+}
+
+static int serve(const struct arguments *arguments)
+{
+	struct fs fs;
+	int status = fs_open(&fs, &arguments->source);
+
+	if (status != EXIT_OK)
+		return status;
+	status = arguments->enter ? enter(&fs, arguments->rest)
+				  : fs_serve_folder(&fs, arguments->rest[0], arguments->foreground);
+	fs_close(&fs);
+	return status;
+}
+
 int cmd_fs(int argc, char **argv)
 {
 	struct arguments arguments = { .source = { .command = FS_COMMAND } };
-	struct fs fs;
-	int status;
+	struct source_options *source = &arguments.source;
+	enum { PATHS = 3 };
+	const char **path[PATHS] = { &source->core, &source->program, &source->sysroot };
+	char *made[PATHS];
+	int status = options_take(&options, &arguments, argc, argv);
 
-	status = options_take(&options, &arguments, argc, argv);
 	if (status >= 0)
 		return status;
-	status = fs_open(&fs, &arguments.source);
-	if (status != EXIT_OK)
-		return status;
-	status = arguments.enter ? enter(&fs, arguments.rest)
-				 : fs_serve_folder(&fs, arguments.rest[0], arguments.foreground);
-	fs_close(&fs);
+	/* in the background the folder is /, and there they are opened again for names of code */
+	for (unsigned int i = 0; i < PATHS; i++) {
+		made[i] = from_root(*path[i]);
+		if (made[i])
+			*path[i] = made[i];
+	}
+	status = serve(&arguments);
+	for (unsigned int i = 0; i < PATHS; i++)
+		free(made[i]);
 	return status;
 }
