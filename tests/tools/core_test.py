@@ -426,10 +426,13 @@ int main(void)
         run = self.track(path, "--json")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, f"uslab track: {program.path} cannot be opened, and code in it has no names; if "
-                         f"it is elsewhere: uslab track --core {path} PROGRAM, or --sysroot=DIR, a folder of all files\n")
-        run = self.track(path, moved, "--json")
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.assertIn('"keep"', run.stdout)
+                         "it is elsewhere: --program=FILE, or --sysroot=DIR, the folder of all files\n")
+        self.assertEqual(self.info("--core", path, "-r", "malloc-640").stderr,
+                         run.stderr.replace("track", "info"))
+        for arguments in (moved,), (f"--program={moved}",):
+            run = self.track(path, *arguments, "--json")
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            self.assertIn('"keep"', run.stdout)
         shutil.copy("/bin/sh", program.path)
         self.assertIn(f"{program.path} has changed since, and code", self.track(path).stderr)
 
@@ -497,8 +500,8 @@ int main(void)
                                     + end)[:3], ["keep", "main", ""])
         os.unlink(left.root + "/srv/keep")
         run = self.track(left.core, "--sysroot", left.root)
-        self.assertIn(f"uslab track: {left.program} cannot be opened under --sysroot, and code in it has no names; if it "
-                      f"is elsewhere: uslab track --core {left.core} PROGRAM\n", run.stderr)
+        self.assertIn(f"uslab track: {left.program} cannot be opened {end.strip()}; if it is elsewhere: "
+                      "--program=FILE\n", run.stderr)
 
     def test_library_is_lost(self):
         """Code in it has no names, and how to name its place is said."""
@@ -513,7 +516,7 @@ int main(void)
         os.makedirs(root + self.place)
         os.rename(library, root + library)
         errors = (f"uslab track: {library} cannot be opened, and code in it has no names; if it is elsewhere: "
-                  "--sysroot=DIR, a folder of all files\n")
+                  "--sysroot=DIR, the folder of all files\n")
         self.assertEqual(self.stack(path, errors=errors)[0], "")
         shutil.copy("/bin/sh", library)
         self.assertEqual(self.stack(path, errors=errors.replace("cannot be opened", "has changed since"))[0], "")

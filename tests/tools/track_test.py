@@ -481,7 +481,8 @@ class Track(InFolder):
                           ["-p", "1", "-i", "0"], ["-p", "1", "-i", "nan"], ["-p", "1", "--by=x"],
                           ["-p", "1", "--off", "--keep"], ["-p", "1", "-n", "0"], ["--core=x", "--off"],
                           ["-p", "1", "-c", ""], ["-p", "1", "--json", "--folded=-"], ["-p", "1", "-p", "2"],
-                          ["-p", "1", "--sysroot=/"]):
+                          ["-p", "1", "--sysroot=/"], ["-p", "1", "--program=x"],
+                          ["--core=x", "--program=y", "z"]):
             result = uslab("track", *arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)

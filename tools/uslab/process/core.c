@@ -2,9 +2,9 @@
 /*
  * uslab/process/core.c - uslab in a core file
  *
- * Flow:       called by source.c, resident.c and track/cmd_track.c; calls core_map.c for the memory
- *             and symbol.c for uslab_root. In: the name of a core file; out: struct core, and a
- *             struct target by which target.c takes snapshots as of a process.
+ * Flow:       called by source.c and resident.c; calls core_map.c for the memory and symbol.c for
+ *             uslab_root. In: the name of a core file; out: struct core, and a struct target by
+ *             which target.c takes snapshots as of a process.
  *
  * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where
  * these are gone, the data of mapped files, which the core has, is searched for its magic number.
@@ -292,17 +292,6 @@ static uint64_t data_bytes(int fd, off_t at, off_t end)
 		at = hole;
 	}
 	return bytes;
-}
-
-const char *core_lost_program(const struct core *core, const char **why)
-{
-	const struct core_map *map = core->map;
-
-	if (!map->program || core_map_object_fd(core->map, map->program) >= 0 ||
-	    !map->program->lost)
-		return NULL;
-	*why = core_map_why_lost(map, map->program);
-	return map->program->path;
 }
 
 uint64_t core_bytes(const struct core *core)

@@ -3,8 +3,8 @@
  * uslab/process/core.h - a core file, read like a running process
  *
  * Memory that the core left out because it is in a file (code, read-only data) is read from that
- * file, if it still is the one that was mapped. What is declared here is called by source.c,
- * resident.c and track/cmd_track.c.
+ * file, if it still is the one that was mapped. What is declared here is called by source.c and
+ * resident.c.
  */
 #ifndef TOOLS_CORE_H
 #define TOOLS_CORE_H
@@ -37,12 +37,6 @@ int core_open(struct core **core, const char *command, const char *file, const c
 
 /* NULL is ignored. */
 void core_close(struct core *core);
-
-/*
- * The program's file, where it is gone or another one by now, and none was given: *why is the rest
- * of a sentence. NULL: it can be read, or is not known.
- */
-const char *core_lost_program(const struct core *core, const char **why);
 
 /*
  * Bytes of memory that are in the file, without its holes (pages never touched): nearly what was

@@ -162,17 +162,19 @@ int resolve_core_open_file(struct resolve_core *core, uint64_t address, char **p
 	return fd;
 }
 
-/* What was deleted while the process lived is nowhere; the program has a message of its own. */
+/* A library that was deleted while the process lived is nowhere: there is nothing to do. */
 void resolve_core_note(struct resolve_core *core, uint64_t address, struct resolve_lacks *lacks)
 {
 	const struct core_mapping *m = core_map_mapping(&core->map, address);
-	bool deleted;
+	bool in_root = resolve_core_has_root(core), deleted;
 
-	if (!m || m->object == core->map.program)
+	if (!m || core_map_object_fd(&core->map, m->object) >= 0 || !m->object->lost)
 		return;
 	mapped_file_length(m->object->path, &deleted);
-	if (deleted || core_map_object_fd(&core->map, m->object) >= 0 || !m->object->lost)
-		return;
-	resolve_lacks_note_lost(lacks, m->object->path, core_map_why_lost(&core->map, m->object),
-				resolve_core_has_root(core));
+	if (m->object == core->map.program)
+		resolve_lacks_note_lost(&lacks->program, m->object->path,
+					core_map_why_lost(&core->map, m->object), in_root);
+	else if (!deleted)
+		resolve_lacks_note_lost(&lacks->library, m->object->path,
+					core_map_why_lost(&core->map, m->object), in_root);
 }

@@ -47,7 +47,7 @@ int resolve_core_open_file(struct resolve_core *core, uint64_t address, char **p
 /* The same file, for the moment: the core's descriptor, or -1. */
 int resolve_core_file(struct resolve_core *core, uint64_t address);
 
-/* Code there has no name: is that because its file, a library, is lost? */
+/* Code there has no name: is that because its file is lost? */
 void resolve_core_note(struct resolve_core *core, uint64_t address, struct resolve_lacks *lacks);
 
 #endif /* TOOLS_RESOLVE_CORE_H */

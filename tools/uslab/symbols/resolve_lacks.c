@@ -13,6 +13,8 @@
 #include "process/mapped_file.h"
 #include "util.h"
 
+#define SYSROOT "--sysroot=DIR, the folder of all files"
+
 void resolve_lacks_note(struct resolve_lacks *lacks, int error, const char *file)
 {
 	lacks->descriptors |= error == -EMFILE || error == -ENFILE;
@@ -20,14 +22,22 @@ void resolve_lacks_note(struct resolve_lacks *lacks, int error, const char *file
 		snprintf(lacks->closed, sizeof(lacks->closed), "%s", file);
 }
 
-void resolve_lacks_note_lost(struct resolve_lacks *lacks, const char *file, const char *why,
+void resolve_lacks_note_lost(struct resolve_lost *lost, const char *file, const char *why,
 			     bool in_root)
 {
-	if (*lacks->lost)
+	if (*lost->file)
 		return;
-	snprintf(lacks->lost, sizeof(lacks->lost), "%s", file);
-	lacks->why_lost = why;
-	lacks->lost_in_root = in_root;
+	snprintf(lost->file, sizeof(lost->file), "%s", file);
+	lost->why = why;
+	lost->in_root = in_root;
+}
+
+/* options: that say where it is; "": none does. */
+static void say_lost(const struct resolve_lost *lost, const char *command, const char *options)
+{
+	if (*lost->file)
+		util_warn(command, "%s %s, and code in it has no names%s%s", lost->file, lost->why,
+			  *options ? "; if it is elsewhere: " : "", options);
 }
 
 void resolve_lacks_say(const struct resolve_lacks *lacks, const char *command)
@@ -39,12 +49,9 @@ void resolve_lacks_say(const struct resolve_lacks *lacks, const char *command)
 			  "%.*s is not the file that is in use any more, and to read that takes "
 			  "CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: code in it has no names",
 			  (int)mapped_file_length(lacks->closed, &deleted), lacks->closed);
-	if (*lacks->lost)
-		util_warn(command, "%s %s, and code in it has no names%s", lacks->lost,
-			  lacks->why_lost,
-			  lacks->lost_in_root
-				  ? ""
-				  : "; if it is elsewhere: --sysroot=DIR, a folder of all files");
+	say_lost(&lacks->program, command,
+		 lacks->program.in_root ? "--program=FILE" : "--program=FILE, or " SYSROOT);
+	say_lost(&lacks->library, command, lacks->library.in_root ? "" : SYSROOT);
 	if (lacks->descriptors)
 		util_warn(command, "too few file descriptors (ulimit -n): names of functions are "
 				   "missing");

@@ -8,12 +8,17 @@
 #include <limits.h>
 #include <stdbool.h>
 
+/* A file of a core that cannot be read. */
+struct resolve_lost {
+	char file[PATH_MAX]; /* "": none */
+	const char *why;     /* the rest of the sentence */
+	bool in_root;	     /* it was looked for where the user said */
+};
+
 /* All zero: nothing. */
 struct resolve_lacks {
+	struct resolve_lost program, library;
 	char closed[PATH_MAX]; /* a file that there is and that may not be opened; "": none */
-	char lost[PATH_MAX];   /* a library of a core that cannot be read; "": none */
-	const char *why_lost;  /* the rest of the sentence */
-	bool lost_in_root;     /* it was looked for where the user said */
 	bool descriptors;      /* there were too few */
 	bool headers;	       /* of a core: it has the first page of no file */
 };
@@ -21,8 +26,8 @@ struct resolve_lacks {
 /* What opening a file gave: -errno. What means nothing here is ignored, also descriptors. */
 void resolve_lacks_note(struct resolve_lacks *lacks, int error, const char *file);
 
-/* A library of a core: why is constant, and the rest of a sentence. */
-void resolve_lacks_note_lost(struct resolve_lacks *lacks, const char *file, const char *why,
+/* Of several the first one counts. why is constant. */
+void resolve_lacks_note_lost(struct resolve_lost *lost, const char *file, const char *why,
 			     bool in_root);
 
 /* On stderr, each only once. */

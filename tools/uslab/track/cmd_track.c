@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "command/command.h"
-#include "process/core.h"
 #include "track/track.h"
 #include "options.h"
 #include "util.h"
@@ -58,6 +57,7 @@ enum {
 static const struct option_row rows[] = {
 	ROW_PID,
 	ROW_CORE,
+	ROW_PROGRAM,
 	ROW_SYSROOT,
 	{ 'c', "cache", "PATTERN",
 	  "caches by name or id; * and ? as in a shell; repeatable. Without it the program is "
@@ -218,6 +218,9 @@ static int check(void *arg, int argc, char **argv)
 	struct track_options *options = arg;
 	bool core = options->source.core != NULL;
 
+	if (core && optind < argc && options->source.program)
+		return util_usage_error(COMMAND, "one program only: unexpected argument '%s'",
+					argv[optind]);
 	if (core && optind < argc)
 		options->source.program = argv[optind++];
 	if (optind < argc)
@@ -449,19 +452,6 @@ static int switch_all_off(struct tracking *t)
 	return EXIT_OK;
 }
 
-static void warn_lost_program(const struct tracking *t)
-{
-	const struct source_options *source = &t->options->source;
-	const char *why, *file = core_lost_program(t->source.core, &why);
-
-	if (file)
-		util_warn(COMMAND,
-			  "%s %s, and code in it has no names; if it is elsewhere: "
-			  "uslab track --core %s PROGRAM%s",
-			  file, why, source->core,
-			  source->sysroot ? "" : ", or --sysroot=DIR, a folder of all files");
-}
-
 static int run(struct tracking *t)
 {
 	const struct track_options *options = t->options;
@@ -483,7 +473,6 @@ static int run(struct tracking *t)
 		return util_fail(COMMAND, "out of memory");
 	if (options->source.kind != SOURCE_CORE)
 		return track_process(t);
-	warn_lost_program(t);
 	return track_run_once(t);
 }
 
