@@ -98,7 +98,7 @@ static void test_plain(void **state)
 
 static bool has_openat2(void)
 {
-#ifdef SYS_openat2
+#if defined(SYS_openat2) && __has_include(<linux/openat2.h>)
 	return syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno != ENOSYS && errno != EPERM;
 #else
 	return false;
