@@ -2,8 +2,8 @@
 /*
  * unit/tools/core_fixture.h - a core file of this process, written as the kernel does
  *
- * Memory that a file has is left out, but for the first page of each file. Mappings of more than 64
- * MiB (a sanitizer's) are left out as well.
+ * Memory that a file has is left out, but for the first page of each file, and for core_whole.
+ * Mappings of more than 64 MiB (a sanitizer's) are left out as well.
  */
 #ifndef UNIT_TOOLS_CORE_FIXTURE_H
 #define UNIT_TOOLS_CORE_FIXTURE_H
@@ -25,6 +25,8 @@
 #define CORE_NAME "a\nprogram" /* not all of it can be printed */
 
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+
+static const char *core_whole; /* path of a file all of whose memory is written; NULL: none */
 
 struct core_line {
 	uint64_t start;
@@ -125,7 +127,7 @@ static inline uint64_t core_dumped(const struct core_line *line)
 {
 	uint64_t size = line->end - line->start;
 
-	if (line->written)
+	if (line->written || (core_whole && !strcmp(line->path, core_whole)))
 		return size > core_large() ? 0 : size;
 	return line->path[0] == '/' && !line->offset ? 4096 : 0;
 }
@@ -176,6 +178,24 @@ static inline void core_fill(struct core_file *c)
 						  .p_memsz = line->end - line->start,
 						  .p_filesz = core_dumped(line) };
 		offset += core_dumped(line);
+	}
+}
+
+/*
+ * In the notes that file has another name: that of folder/name, with slashes between until it is as
+ * long.
+ */
+static inline void core_rename(struct core_file *c, const char *path, const char *folder,
+			       const char *name)
+{
+	size_t length = strlen(path), kept = strlen(folder) + strlen(name);
+	char *at, *end = c->notes + c->notes_size;
+
+	assert_true(kept < length);
+	for (at = c->notes; (at = memmem(at, (size_t)(end - at), path, length + 1)); at += length) {
+		memset(at, '/', length);
+		memcpy(at, folder, strlen(folder));
+		memcpy(at + length - strlen(name), name, strlen(name));
 	}
 }
 

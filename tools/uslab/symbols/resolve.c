@@ -112,19 +112,23 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 		    char **file, Elf **elf)
 {
 	struct resolve *r = *userdata;
-	int fd = r && r->pid && name[0] == '/' ? open_mapped(r, name, base, file) : -1;
+	int fd = -1;
 
-	if (r && r->core && resolve_core_has_root(r->core)) {
+	if (r && r->core) {
 		fd = resolve_core_open_file(r->core, base, file);
 		resolve_lacks_note(&r->lacks, fd, name);
-		return fd < 0 ? -1 : fd; /* it is nowhere else */
+	} else if (r && r->pid && name[0] == '/') {
+		fd = open_mapped(r, name, base, file);
 	}
 	if (fd >= 0)
 		return fd;
 	errno = 0;
 	fd = r && r->pid ? dwfl_linux_proc_find_elf(module, userdata, name, base, file, elf)
 			 : dwfl_build_id_find_elf(module, userdata, name, base, file, elf);
-	return note_opened(r, fd, name);
+	note_opened(r, fd, name);
+	if (fd < 0 && r && r->core)
+		*elf = resolve_core_image(r->core, base);
+	return fd;
 }
 
 /* libdwfl's callback, for files with separate debug information. */
@@ -382,7 +386,7 @@ static bool find_place(const struct resolve *r, uint64_t address, struct place *
 	place->map = resolve_maps_find(&r->maps, address);
 	first = place->module ? first_map(r, place->module) : NULL;
 	if (!place->map)
-		return place->module && !first; /* a core does not list the kernel's own code */
+		return false;
 	if (place->module && same_file(first, place->map) && is_in_place(place))
 		return true;
 	return r->dwfl && *place->map->path == '/' && find_moved(r, address, place);

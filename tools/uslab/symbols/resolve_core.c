@@ -2,13 +2,14 @@
 /*
  * uslab/symbols/resolve_core.c - the files of a core, as libdwfl is to see them
  *
- * Data:       struct resolve_core: the core's own list of mapped files, by which each is opened.
+ * Data:       struct resolve_core: the core's own list of mapped files, by which each is opened,
+ *             and what the core has of those that are lost.
  * Flow:       called by resolve.c; calls process/core_map.c, process/mapped_file.c,
  *             resolve_lacks.c and libdwfl. In: a core, and where its files are; out: modules.
  *
- * libdwfl reads a core by itself, and opens the files at the paths that the core names. Where these
- * lie in another folder it is not to see those paths: it gets the list of files, as of a process,
- * and asks for each when code in it is to be named.
+ * libdwfl can read a core by itself. It then opens whatever the core names, and waits for ever
+ * where that is a FIFO: so it never sees the core. It gets the list of files, as of a process, and
+ * asks for each when code in it is to be named.
  */
 #define _GNU_SOURCE
 #include "symbols/resolve_core.h"
@@ -24,6 +25,12 @@
 #include "process/mapped_file.h"
 
 #define FIRST_PAGE 4096
+#define IMAGE_MOST (512ul << 20) /* bytes */
+
+struct resolve_image {
+	struct resolve_image *older;
+	char bytes[]; /* as in the file */
+};
 
 /* Beside the file, in its folder .debug, and by build ID or path: in the folder, then here. */
 #define DEBUG_PATH ":.debug:/proc/self/fd/%d/usr/lib/debug:/usr/lib/debug"
@@ -44,10 +51,7 @@ struct resolve_core *resolve_core_open(const char *file, const char *program, co
 	/* that it is of another program does no harm: that one is not read */
 	if (!why)
 		core_map_set_program(&core->map, program);
-	if (!why && !sysroot) {
-		elf_version(EV_CURRENT);
-		core->elf = elf_begin(core->map.fd, ELF_C_READ_MMAP, NULL);
-	}
+	elf_version(EV_CURRENT);
 	return core;
 }
 
@@ -55,13 +59,17 @@ void resolve_core_close(struct resolve_core *core)
 {
 	if (!core)
 		return;
-	if (core->elf)
-		elf_end(core->elf);
+	while (core->images) {
+		struct resolve_image *image = core->images;
+
+		core->images = image->older;
+		free(image);
+	}
 	core_map_close(&core->map);
 	free(core);
 }
 
-bool resolve_core_has_root(const struct resolve_core *core)
+static bool has_root(const struct resolve_core *core)
 {
 	return core->map.root >= 0;
 }
@@ -70,9 +78,14 @@ char *resolve_core_debug_path(const struct resolve_core *core)
 {
 	char *path;
 
-	return resolve_core_has_root(core) && asprintf(&path, DEBUG_PATH, core->map.root) >= 0
-		       ? path
-		       : NULL;
+	return has_root(core) && asprintf(&path, DEBUG_PATH, core->map.root) >= 0 ? path : NULL;
+}
+
+/* In memory there are none: these lie at the end of the file. */
+static void forget_sections(Elf64_Ehdr *header)
+{
+	header->e_shoff = 0;
+	header->e_shnum = header->e_shstrndx = 0;
 }
 
 /*
@@ -93,8 +106,7 @@ static void report_build_id(struct core_map *map, const struct core_segment *hea
 
 	if (size < sizeof(page.header) || core_map_read(map, head->start, &page, size))
 		return;
-	page.header.e_shoff = 0; /* these lie at the end of the file */
-	page.header.e_shnum = page.header.e_shstrndx = 0;
+	forget_sections(&page.header);
 	elf = elf_memory(page.bytes, size);
 	length = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
 	if (length > 0)
@@ -102,20 +114,30 @@ static void report_build_id(struct core_map *map, const struct core_segment *hea
 	elf_end(elf);
 }
 
-/* From the first to the last of mappings of one file that follow each other, as of a process. */
-static void report_files(struct core_map *map, Dwfl *dwfl)
+/* The first mapping behind those that follow this one and are of the same file. */
+static size_t behind(const struct core_map *map, size_t i)
 {
+	const struct core_object *object = map->mapping[i].object;
+
+	while (i < map->nr_mappings && map->mapping[i].object == object)
+		i++;
+	return i;
+}
+
+/* A module is from the first to the last of such mappings, as of a process. */
+void resolve_core_report(struct resolve_core *core, Dwfl *dwfl)
+{
+	struct core_map *map = &core->map;
 	uint64_t end = 0; /* of the last module: none may lie over another one */
 	size_t next;
 
 	for (size_t i = 0; i < map->nr_mappings; i = next) {
 		const struct core_mapping *m = &map->mapping[i];
-		uint64_t last = m->end;
 		Dwfl_Module *module;
+		uint64_t last;
 
-		for (next = i + 1;
-		     next < map->nr_mappings && map->mapping[next].object == m->object; next++)
-			last = map->mapping[next].end > last ? map->mapping[next].end : last;
+		next = behind(map, i);
+		last = map->mapping[next - 1].end;
 		/* what has no first page is not known to be that file */
 		if (!m->object->head || m->start < end || last <= m->start)
 			continue;
@@ -124,14 +146,6 @@ static void report_files(struct core_map *map, Dwfl *dwfl)
 			report_build_id(map, m->object->head, module);
 		end = last;
 	}
-}
-
-void resolve_core_report(struct resolve_core *core, Dwfl *dwfl)
-{
-	if (resolve_core_has_root(core))
-		report_files(&core->map, dwfl);
-	else if (core->elf)
-		dwfl_core_file_report(dwfl, core->elf, core->program);
 }
 
 int resolve_core_file(struct resolve_core *core, uint64_t address)
@@ -154,6 +168,8 @@ int resolve_core_open_file(struct resolve_core *core, uint64_t address, char **p
 		return -errno;
 	if (core_map_is_given(&core->map, m->object))
 		length = asprintf(path, "%s", core->program);
+	else if (!has_root(core))
+		length = asprintf(path, "%s", m->object->path);
 	else
 		length = asprintf(path, "/proc/self/fd/%d/%s", core->map.root,
 				  m->object->path + strspn(m->object->path, "/"));
@@ -162,11 +178,70 @@ int resolve_core_open_file(struct resolve_core *core, uint64_t address, char **p
 	return fd;
 }
 
+/* ---- what the core has of a file ------------------------------------------------------------ */
+
+/* Bytes from the file's first one on; 0: too many, or not from that one on. */
+static uint64_t image_size(const struct core_map *map, size_t first, size_t last)
+{
+	uint64_t size = 0;
+
+	for (size_t i = first; i < last && !map->mapping[first].offset; i++) {
+		const struct core_mapping *m = &map->mapping[i];
+		uint64_t length = m->end - m->start;
+
+		if (length > IMAGE_MOST || m->offset > IMAGE_MOST - length)
+			return 0;
+		size = m->offset + length > size ? m->offset + length : size;
+	}
+	return size;
+}
+
+/* What the core lacks is left 0. */
+static void copy_mapping(struct core_map *map, const struct core_mapping *m, char *bytes)
+{
+	for (uint64_t at = m->start; at < m->end; at += FIRST_PAGE) {
+		uint64_t size = m->end - at < FIRST_PAGE ? m->end - at : FIRST_PAGE;
+
+		if (core_map_has(map, at) &&
+		    core_map_read(map, at, bytes + (m->offset + (at - m->start)), size))
+			return;
+	}
+}
+
+/*
+ * Of a core with all memory: the first mapping is there to its end, where the dynamic symbols are.
+ */
+Elf *resolve_core_image(struct resolve_core *core, uint64_t address)
+{
+	struct core_map *map = &core->map;
+	const struct core_mapping *m = core_map_mapping(map, address);
+	struct resolve_image *image;
+	size_t first, next;
+	uint64_t size;
+
+	if (!m || !core_map_has(map, m->end - 1) || !core_map_has(map, m->start))
+		return NULL;
+	first = (size_t)(m - map->mapping);
+	next = behind(map, first);
+	size = image_size(map, first, next);
+	image = size >= sizeof(Elf64_Ehdr) ? calloc(1, sizeof(*image) + size) : NULL;
+	if (!image)
+		return NULL;
+	image->older = core->images;
+	core->images = image;
+	for (size_t i = first; i < next; i++)
+		copy_mapping(map, &map->mapping[i], image->bytes);
+	forget_sections((Elf64_Ehdr *)image->bytes);
+	return elf_memory(image->bytes, size);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
 /* A library that was deleted while the process lived is nowhere: there is nothing to do. */
 void resolve_core_note(struct resolve_core *core, uint64_t address, struct resolve_lacks *lacks)
 {
 	const struct core_mapping *m = core_map_mapping(&core->map, address);
-	bool in_root = resolve_core_has_root(core), deleted;
+	bool in_root = has_root(core), deleted;
 
 	if (!m || core_map_object_fd(&core->map, m->object) >= 0 || !m->object->lost)
 		return;

@@ -13,8 +13,8 @@
 
 struct resolve_core {
 	struct core_map map;
-	Elf *elf; /* of the core; NULL: libdwfl does not read it */
 	const char *program;
+	struct resolve_image *images; /* of files, by resolve_core_image() */
 };
 
 /*
@@ -26,12 +26,9 @@ struct resolve_core *resolve_core_open(const char *file, const char *program, co
 /* NULL is ignored. */
 void resolve_core_close(struct resolve_core *core);
 
-/* Are its files in a folder of their own? Then libdwfl gets them from here. */
-bool resolve_core_has_root(const struct resolve_core *core);
-
 /*
- * With such a folder: where separate debug information is looked for, as libdwfl takes it; the
- * caller's to free. NULL: libdwfl's own places.
+ * With a folder of its files: where separate debug information is looked for, as libdwfl takes it;
+ * the caller's to free. NULL: libdwfl's own places.
  */
 char *resolve_core_debug_path(const struct resolve_core *core);
 
@@ -46,6 +43,12 @@ int resolve_core_open_file(struct resolve_core *core, uint64_t address, char **p
 
 /* The same file, for the moment: the core's descriptor, or -1. */
 int resolve_core_file(struct resolve_core *core, uint64_t address);
+
+/*
+ * What the core itself has of the file whose first byte is mapped at an address, in place of a file
+ * that is lost; it lives as long as the core. NULL: too little.
+ */
+Elf *resolve_core_image(struct resolve_core *core, uint64_t address);
 
 /* Code there has no name: is that because its file is lost? */
 void resolve_core_note(struct resolve_core *core, uint64_t address, struct resolve_lacks *lacks);

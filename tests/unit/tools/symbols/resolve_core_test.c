@@ -4,13 +4,14 @@
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "unit/tools/core_fixture.h"
 #include "symbols/resolve.h"
 #include "util.h"
 
 static struct core_file file;
-static char nothing[] = "/tmp/uslab-resolve-core-XXXXXX"; /* an empty folder */
+static char nothing[] = "/tmp/us-XXXXXX"; /* an empty folder; shorter than paths of libraries */
 
 /* An address in the caller, behind a call. */
 static uint64_t __attribute__((noinline)) here(void)
@@ -111,6 +112,67 @@ static void test_same_names(void **state)
 	resolve_close(inside);
 }
 
+/* The path of the file that has an address, of the core. */
+static const char *path_of(uint64_t address)
+{
+	for (unsigned int i = 0; i < file.nr_lines; i++)
+		if (address >= file.line[i].start && address < file.line[i].end)
+			return file.line[i].path;
+	fail();
+	return NULL;
+}
+
+/* Another core, in which the C library is called folder/name; whole: it has all of that. */
+static void make_another(struct core_file *other, bool whole, const char *folder, const char *name)
+{
+	const char *libc = path_of((uintptr_t)qsort);
+
+	core_whole = whole ? libc : NULL;
+	core_fill(other);
+	core_rename(other, libc, folder, name);
+	core_write(other);
+	core_whole = NULL;
+}
+
+static void check_name(const struct core_file *core, const char *function)
+{
+	struct resolve *r = resolve_core(core->path, NULL, NULL);
+
+	assert_string_equal(resolve_address(r, (uintptr_t)qsort + 1)->function, function);
+	resolve_close(r);
+}
+
+/* A library that was deleted, of which the core has all: names are taken from there. */
+static void test_whole(void **state)
+{
+	static struct core_file whole, head;
+
+	(void)state;
+	make_another(&whole, true, nothing, "gone");
+	make_another(&head, false, nothing, "gone");
+	check_name(&whole, "qsort");
+	check_name(&head, "");
+	unlink(whole.path);
+	unlink(head.path);
+}
+
+/* What a core names may be no file, and reading it may take for ever. */
+static void test_fifo(void **state)
+{
+	static struct core_file fifo;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/f", nothing);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	make_another(&fifo, false, nothing, "f");
+	alarm(20);
+	check_name(&fifo, "");
+	alarm(0);
+	unlink(fifo.path);
+	unlink(path);
+}
+
 static int make_core(void **state)
 {
 	(void)state;
@@ -129,9 +191,9 @@ static int remove_core(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program),
-		cmocka_unit_test(test_lost_library),
-		cmocka_unit_test(test_same_names),
+		cmocka_unit_test(test_program),	   cmocka_unit_test(test_lost_library),
+		cmocka_unit_test(test_same_names), cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, make_core, remove_core);
