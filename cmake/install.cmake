@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What `make install` builds, and puts where: libraries, headers, the command, uslab*.pc, the CMake package
-# with the targets uslab::uslab (shared), uslab::uslab_static and uslab::uslab_linux (headers), the man
-# pages, gdb's commands and Python's module.
+# with the targets uslab::uslab (shared), uslab::uslab_static, uslab::uslab_linux (headers),
+# uslab::uslab_malloc (the drop-in) and uslab::uslab_inspect, the man pages, gdb's commands and Python's module.
 
 include(CMakePackageConfigHelpers)
 
@@ -14,12 +14,12 @@ if(TARGET uslab_rcu)
 		LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
 		ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(TARGETS uslab_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS uslab_malloc EXPORT uslab-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/uslab DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(TARGET uslab_command)
 	install(TARGETS uslab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-	install(TARGETS uslab_inspect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+	install(TARGETS uslab_inspect EXPORT uslab-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 	find_program(USLAB_PYTHON python3 HINTS /usr/bin NO_CACHE)
 	file(GLOB python_files CONFIGURE_DEPENDS python/uslab/*.py)
 	list(JOIN python_files "\" \"" python_files)

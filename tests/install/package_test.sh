@@ -63,27 +63,9 @@ done
 
 # ---- the other libraries ------------------------------------------------------------------------
 
-cat >"$work/others.c" <<'C'
-#include <stdio.h>
-#include <stdlib.h>
-#include <uslab/inspect.h>
-#include <uslab/malloc.h>
-int main(void)
-{
-	struct uslab_inspect_source nobody = { .pid = -1 };
-	char *messages = NULL;
-	void *p = uslab_malloc_direct(100);
-	char *json = uslab_inspect_json(&nobody, &messages);
-
-	uslab_free_direct(p);
-	puts(p && !json && messages ? "ok others" : "wrong");
-	free(messages);
-	return 0;
-}
-C
 if [ -e "$lib/libuslab_inspect.so" ]; then
 	# shellcheck disable=SC2046,SC2086
-	gcc $warnings -O2 "$work/others.c" $(pkg-config --cflags --libs uslab-malloc uslab-inspect) \
+	gcc $warnings -O2 "$USLAB_SRC/tests/install/linked_inspect.c" $(pkg-config --cflags --libs uslab-malloc uslab-inspect) \
 		-o "$work/others"
 	expect_ok "uslab-malloc.pc, uslab-inspect.pc" "$work/others"
 fi
@@ -130,9 +112,12 @@ unset LD_LIBRARY_PATH
 cmake -G Ninja -S "$USLAB_SRC/tests/install/cmake" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
 	-DCMAKE_BUILD_TYPE=Release >"$work/cmake.log"
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
-for program in c_uslab cxx_uslab hpp_uslab c_uslab_static cxx_uslab_static hpp_uslab_static; do
+for program in c_uslab cxx_uslab hpp_uslab c_uslab_static cxx_uslab_static hpp_uslab_static \
+	c_uslab_malloc; do
 	expect_ok "find_package, $program" "$work/cmake/$program"
 done
+
+[ ! -e "$work/cmake/c_uslab_inspect" ] || expect_ok "find_package, c_uslab_inspect" "$work/cmake/c_uslab_inspect"
 
 # A plug-in's hit paths must not be unloaded: the linker is told by either way to link.
 # shellcheck disable=SC2086
