@@ -24,6 +24,8 @@
 #include "page/arena.h"
 #include "inspect/internal.h"
 
+/* New objects of a cache with any of these are in debug slabs. */
+#define IN_DEBUG_SLABS (DEBUG_LAYOUT_FLAGS | SLAB_CONSISTENCY_CHECKS | SLAB_TRACE)
 #define MAX_BYTES (PAGE_SIZE << ARENA_CHUNK_ORDER) /* of an object, and of its alignment */
 
 /* ---- layouts --------------------------------------------------------------------------------- */
@@ -154,14 +156,47 @@ static struct debug_size size_of_blocks(const struct snapshot *s, slab_flags_t n
 	return size;
 }
 
+/* Do new objects go to other slabs than before? */
+static bool is_other(slab_flags_t now, slab_flags_t flags)
+{
+	return flags & IN_DEBUG_SLABS &&
+	       (!(now & IN_DEBUG_SLABS) || debug_layout_index(now) != debug_layout_index(flags));
+}
+
 struct debug_size debug_size_more(struct snapshot *s, unsigned int index, slab_flags_t flags)
 {
 	const struct snapshot_cache *c = &s->cache[index];
 	struct debug_size none = { .heap = -1 };
 
-	if (!(flags & ~c->flags & DEBUG_LAYOUT_FLAGS))
-		return none;
 	if (index == s->blocks_row && c->whole_pages)
-		return size_of_blocks(s, c->flags, flags);
-	return c->id ? size_of_cache(s, index, flags) : none;
+		return flags & ~c->flags & DEBUG_LAYOUT_FLAGS ? size_of_blocks(s, c->flags, flags)
+							      : none;
+	return c->id && is_other(c->flags, flags) ? size_of_cache(s, index, flags) : none;
+}
+
+uint64_t debug_size_pending(struct snapshot *s, unsigned int index)
+{
+	const struct snapshot_cache *c = &s->cache[index];
+	struct debug_size size = { .bytes = 0 };
+
+	if (c->id && c->flags & IN_DEBUG_SLABS)
+		size = size_of_cache(s, index, c->flags);
+	return size.heap < 0 ? size.bytes : 0;
+}
+
+uint64_t debug_size_back(struct snapshot *s, unsigned int index, slab_flags_t flags)
+{
+	const struct snapshot_cache *c = &s->cache[index];
+	struct slab_layout layout;
+	unsigned long objects = 0;
+
+	if (!c->id || flags & IN_DEBUG_SLABS || !(c->flags & IN_DEBUG_SLABS))
+		return 0;
+	for (unsigned int i = 0; i < DEBUG_LAYOUTS; i++)
+		objects += s->work[index].debug_inuse[i];
+	if (!s->work[index].layout ||
+	    !snapshot_read(s, s->work[index].layout, &layout, sizeof(layout)) ||
+	    !is_possible(&layout))
+		return (uint64_t)objects * c->object_size;
+	return bytes_of(&layout, objects);
 }

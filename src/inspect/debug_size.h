@@ -32,11 +32,19 @@ struct debug_size {
 /*
  * What row number index may take more if it gets exactly these debug flags. Objects that there are
  * keep their slabs, where others may lie as well that stay for long, while as many new ones come to
- * debug slabs: those of all objects count, less nothing. Objects in debug slabs of this very layout
- * do not, which are there where these flags were on before. F and T alone take nothing, nor do
- * flags that the row has. Call stacks (U) do not count: they are shared, and at most 64 MiB of all
- * caches together. Blocks of a heap belong to no cache: each cache over it may get all of them.
+ * debug slabs, with F and T alone too: those of all objects count, less nothing. Objects in debug
+ * slabs of this very layout do not, which are there where these flags were on before. Flags that
+ * change no layout take nothing. Call stacks (U) do not count: they are shared, and at most
+ * DEBUG_SIZE_STACKS of all caches together. Blocks of a heap belong to no cache: each cache over it
+ * may get all of them.
  */
 struct debug_size debug_size_more(struct snapshot *s, unsigned int index, slab_flags_t flags);
+#define DEBUG_SIZE_STACKS (64ul << 20)
+
+/* What the debug flags that a cache has may still take, in bytes: objects that are not replaced. */
+uint64_t debug_size_pending(struct snapshot *s, unsigned int index);
+
+/* What it may take more where these flags leave it without debug slabs, in bytes. */
+uint64_t debug_size_back(struct snapshot *s, unsigned int index, slab_flags_t flags);
 
 #endif /* INSPECT_DEBUG_SIZE_H */

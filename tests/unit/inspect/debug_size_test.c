@@ -99,7 +99,7 @@ static void check_slabs(struct kmem_cache *cache, const char *name, size_t bytes
 			size.bytes + (s->totals.nodes - 1) * (PAGE_SIZE << foretold.order));
 	/* it has them; the layout is the one that it has made */
 	assert_int_equal(debug_size_more(s, index, flags).bytes, 0);
-	assert_int_equal(debug_size_more(s, index, F | SLAB_TRACE).bytes, 0);
+	assert_int_equal(debug_size_more(s, index, flags | SLAB_TRACE).bytes, 0);
 	assert_true(debug_size_layout(s, index, flags, &foretold));
 	assert_int_equal(foretold.stride, s->cache[index].slab_size);
 	/* off, and on again: the slabs are there */
@@ -192,14 +192,17 @@ static void test_sums(void **state)
 	assert_int_equal(size.bytes, 5 * PAGE_SIZE);
 	assert_int_equal(size.freed, 0);
 	assert_int_equal(size.heap, -1);
-	assert_int_equal(debug_size_more(s, index_of(200), F).bytes, 0);
-	assert_int_equal(debug_size_more(s, index_of(200), F | SLAB_TRACE).bytes, 0);
+	/* as large as before, 64 in a page, but in slabs of their own */
+	assert_int_equal(debug_size_more(s, index_of(200), F).bytes, 2 * PAGE_SIZE);
+	assert_int_equal(debug_size_more(s, index_of(200), SLAB_TRACE).bytes, 2 * PAGE_SIZE);
 	assert_int_equal(debug_size_more(s, index_of(200), SLAB_FAILSLAB).bytes, 0);
+	assert_int_equal(debug_size_pending(s, index_of(200)), 0);
 	assert_int_equal(debug_size_more(s, index_of(200), 0).bytes, 0);
-	c->flags = FZPU; /* on already, or as little */
+	c->flags = FZPU; /* on already: they are to be replaced yet */
 	fake_take();
 	assert_int_equal(debug_size_more(s, index_of(200), FZPU).bytes, 0);
-	assert_int_equal(debug_size_more(s, index_of(200), Z | P).bytes, 0);
+	assert_int_equal(debug_size_pending(s, index_of(200)), 5 * PAGE_SIZE);
+	assert_int_equal(debug_size_back(s, index_of(200), 0), 0);
 	c->flags = Z | P;
 	fake_take();
 	assert_int_equal(debug_size_more(s, index_of(200), FZPU).bytes, 5 * PAGE_SIZE);
@@ -222,6 +225,12 @@ static void test_on_before(void **state)
 	assert_int_equal(debug_size_more(s, index_of(200), FZPU).objects, 30);
 	assert_int_equal(debug_size_more(s, index_of(200), FZPU).bytes, 2 * PAGE_SIZE);
 	assert_int_equal(debug_size_more(s, index_of(200), U).objects, 75);
+	/* and off again: 45 of them want slabs without */
+	assert_int_equal(debug_size_back(s, index_of(200), 0), 0); /* they are off */
+	s->cache[index_of(200)].flags = FZPU;
+	assert_int_equal(debug_size_back(s, index_of(200), 0), PAGE_SIZE);
+	assert_int_equal(debug_size_back(s, index_of(200), F), 0);
+	assert_int_equal(debug_size_pending(s, index_of(200)), 2 * PAGE_SIZE);
 }
 
 /* Of the fake machine's three blocks with mappings of their own; there are none in the arena. */

@@ -431,7 +431,7 @@ static void print_changes(const struct debug_job *job, const struct changes *all
 }
 
 /* Before anything is switched. EXIT_OK or EXIT_FAILED: the process may lack the memory. */
-static int check_memory(const struct debug_job *job)
+static int check_memory(struct debug_job *job)
 {
 	struct snapshot *s = job->before;
 	struct need need = { .bytes = 0 };

@@ -7,8 +7,8 @@
  * Flow:       called by command/need.c and top/top_keys.c. In: files in /proc and of cgroups, a
  *             snapshot; out: the least room, and whose it is.
  *
- * A cgroup has what its limit leaves beside what it uses; pages of files that were not used lately
- * count as room, since the kernel takes them back first. Each cgroup from the process' own up to
+ * A cgroup has what its limit leaves beside what it uses; pages of files count as room, since the
+ * kernel takes them back before it ends a process. Each cgroup from the process' own up to
  * the root of what is mounted may be the one with the least. The path in /proc/PID/cgroup is looked
  * for where this tool has cgroups mounted. Where it is not there, since one of the two is in a
  * namespace of cgroups, it is looked for where the process has them mounted: what is mounted there
@@ -34,7 +34,7 @@
 #include "util.h"
 
 #define TEXT_BYTES 16384u
-#define MOUNTS_BYTES 262144u
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define NO_LIMIT (1ull << 60) /* version 1 has a large number where there is none */
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270
@@ -96,7 +96,7 @@ static bool find_bytes(const char *text, const char *name, uint64_t *bytes)
 	for (const char *p = text; p; p = strchr(p, '\n')) {
 		p += p != text;
 		if (!strncmp(p, name, len))
-			return parse_bytes(p + len + strspn(p + len, " "), bytes);
+			return parse_bytes(p + len + strspn(p + len, " \t"), bytes);
 	}
 	return false;
 }
@@ -106,11 +106,14 @@ static bool find_bytes(const char *text, const char *name, uint64_t *bytes)
 static const struct names {
 	const char *used;
 	const char *max;
-	const char *high; /* NULL: none */
-	const char *files;
+	const char *high;     /* NULL: none */
+	const char *files[2]; /* lately used, and not */
 } names[] = {
-	{ "memory.usage_in_bytes", "memory.limit_in_bytes", NULL, "total_inactive_file" },
-	{ "memory.current", "memory.max", "memory.high", "inactive_file" },
+	{ "memory.usage_in_bytes",
+	  "memory.limit_in_bytes",
+	  NULL,
+	  { "total_inactive_file", "total_active_file" } },
+	{ "memory.current", "memory.max", "memory.high", { "inactive_file", "active_file" } },
 };
 
 static void note(struct room *room, enum room_whose whose, uint64_t limit, uint64_t used,
@@ -133,9 +136,10 @@ static void look(struct room *room, int folder, const struct names *n, const cha
 
 	if (!read_bytes(folder, n->used, &used))
 		return;
-	if (read_text(folder, "memory.stat", text, sizeof(text)) &&
-	    find_bytes(text, n->files, &files))
-		used -= files < used ? files : used;
+	if (read_text(folder, "memory.stat", text, sizeof(text)))
+		for (unsigned int i = 0; i < 2; i++)
+			if (find_bytes(text, n->files[i], &files))
+				used -= files < used ? files : used;
 	if (read_bytes(folder, n->max, &limit))
 		note(room, ROOM_CGROUP, limit, used, cgroup);
 	if (n->high && read_bytes(folder, n->high, &limit))
@@ -269,6 +273,24 @@ static bool find_path(char path[PATH_MAX], const struct room_files *files, bool 
 	return false;
 }
 
+/* mountinfo has "\\040" in place of a blank. */
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		unsigned int byte;
+
+		if (sscanf(from, "\\%3o", &byte) == 1 && strspn(from + 1, "01234567") >= 3) {
+			*to = (char)byte;
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
 /* id parent device ROOT POINT options [tags] - TYPE source OPTIONS: is it that of this version? */
 static bool parse_mount(const char *line, bool v2, char root[PATH_MAX], char point[PATH_MAX])
 {
@@ -278,6 +300,8 @@ static bool parse_mount(const char *line, bool v2, char root[PATH_MAX], char poi
 	if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 ||
 	    sscanf(rest, " - %31s %*s %255s", type, options) != 2)
 		return false;
+	decode(root);
+	decode(point);
 	return v2 ? !strcmp(type, "cgroup2")
 		  : !strcmp(type, "cgroup") && has_word(options, "memory");
 }
@@ -291,30 +315,27 @@ static const char *below(const char *path, const char *root)
 }
 
 /* Where this tool has them mounted. false: not there. */
-static bool look_here(struct room *room, const struct room_files *files, const char *path, bool v2,
-		      char *mounts)
+static bool look_here(struct room *room, const struct room_files *files, const char *path, bool v2)
 {
+	FILE *mounts = fopen(files->mounts, "re");
 	char root[PATH_MAX], point[PATH_MAX];
-	char *at = mounts;
-	const char *line;
+	bool done = false;
+	char *line = NULL;
+	size_t size = 0;
 
-	if (!read_open(open(files->mounts, O_RDONLY | O_CLOEXEC), mounts, MOUNTS_BYTES))
-		return false;
-	while ((line = next_line(&at))) {
+	while (mounts && !done && getline(&line, &size, mounts) > 0) {
 		struct room found = { .left = UINT64_MAX };
-		const char *rest;
+		const char *rest = parse_mount(line, v2, root, point) ? below(path, root) : NULL;
 
-		if (!parse_mount(line, v2, root, point))
-			continue;
-		rest = below(path, root);
-		if (!rest || !look_down(&found, open(point, O_PATH | O_DIRECTORY | O_CLOEXEC), root,
-					rest, &names[v2], files->made_up))
-			continue;
-		if (found.left < room->left)
+		done = rest && look_down(&found, open(point, O_PATH | O_DIRECTORY | O_CLOEXEC),
+					 root, rest, &names[v2], files->made_up);
+		if (done && found.left < room->left)
 			*room = found;
-		return true;
 	}
-	return false;
+	free(line);
+	if (mounts)
+		fclose(mounts);
+	return done;
 }
 
 /* Where the process has them mounted: what is mounted there is at least its container's. */
@@ -331,12 +352,10 @@ static void look_there(struct room *room, const struct room_files *files, const 
 
 static void look_at_cgroups(struct room *room, const struct room_files *files, bool v2)
 {
-	char *mounts = malloc(MOUNTS_BYTES);
 	char path[PATH_MAX];
 
-	if (mounts && find_path(path, files, v2) && !look_here(room, files, path, v2, mounts))
+	if (find_path(path, files, v2) && !look_here(room, files, path, v2))
 		look_there(room, files, path, v2);
-	free(mounts);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -354,12 +373,29 @@ static void look_at_machine(struct room *room, const struct room_files *files)
 	room->limit = 0;
 }
 
+/* RLIMIT_DATA; of RLIMIT_AS the arena has had its part, see room_find(). */
+static void look_at_data(struct room *room, const struct room_files *files)
+{
+	char text[TEXT_BYTES], file[PATH_MAX];
+	uint64_t limit, kib;
+
+	snprintf(file, sizeof(file), "%s/limits", files->process);
+	if (!read_open(open(file, O_RDONLY | O_CLOEXEC), text, sizeof(text)) ||
+	    !find_bytes(text, "Max data size", &limit))
+		return;
+	snprintf(file, sizeof(file), "%s/status", files->process);
+	if (read_open(open(file, O_RDONLY | O_CLOEXEC), text, sizeof(text)) &&
+	    find_bytes(text, "VmData:", &kib))
+		note(room, ROOM_DATA, limit, kib * 1024, "");
+}
+
 void room_read(struct room *room, const struct room_files *files)
 {
 	*room = (struct room){ .left = UINT64_MAX };
 	look_at_cgroups(room, files, false);
 	look_at_cgroups(room, files, true);
 	look_at_machine(room, files);
+	look_at_data(room, files);
 }
 
 void room_find(struct room *room, pid_t pid, const struct snapshot *s)
@@ -373,6 +409,9 @@ void room_find(struct room *room, pid_t pid, const struct snapshot *s)
 	room_read(room, &files);
 	if (s->totals.limit)
 		note(room, ROOM_LIBRARY, s->totals.limit, s->totals.held_bytes, "");
+	if (s->totals.arena_limit)
+		note(room, ROOM_ARENA, s->totals.arena_limit,
+		     s->totals.arena_bytes - MIN(s->totals.free_bytes, s->totals.arena_bytes), "");
 }
 
 /* ---- what is said of it ---------------------------------------------------------------------- */
@@ -399,6 +438,12 @@ void room_text(char text[ROOM_TEXT], const struct room *room)
 	case ROOM_LIBRARY:
 		snprintf(text, ROOM_TEXT, "its limit of uslab (%s) leaves %s", limit, left);
 		break;
+	case ROOM_ARENA:
+		snprintf(text, ROOM_TEXT, "its arena (%s, see ulimit -v) leaves %s", limit, left);
+		break;
+	case ROOM_DATA:
+		snprintf(text, ROOM_TEXT, "its data limit (ulimit -d, %s) leaves %s", limit, left);
+		break;
 	case ROOM_UNKNOWN:
 		text[0] = '\0';
 		break;
@@ -413,6 +458,8 @@ const char *room_risk(const struct room *room)
 		[ROOM_HIGH] = "it may stand still for that",
 		[ROOM_MACHINE] = "it or another process may be killed for that",
 		[ROOM_LIBRARY] = "its allocations may fail for that",
+		[ROOM_ARENA] = "its allocations may fail for that",
+		[ROOM_DATA] = "its allocations may fail for that",
 	};
 
 	return risks[room->whose];

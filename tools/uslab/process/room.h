@@ -19,6 +19,8 @@ enum room_whose {
 	ROOM_HIGH,    /* memory.high: it may stand still */
 	ROOM_MACHINE, /* MemAvailable: it or another process may be killed */
 	ROOM_LIBRARY, /* the limit of uslab: its allocations may fail */
+	ROOM_ARENA,   /* what the arena can grow to, by RLIMIT_AS say: likewise */
+	ROOM_DATA,    /* RLIMIT_DATA: likewise */
 };
 
 #define ROOM_NAME 256 /* bytes; a longer path is cut */
@@ -35,7 +37,7 @@ void room_find(struct room *room, pid_t pid, const struct snapshot *s);
 
 /* Where that is read; tests have a folder of their own. */
 struct room_files {
-	const char *process; /* as /proc/PID: cgroup, and root, a folder or a link to one */
+	const char *process; /* as /proc/PID: cgroup, limits, status, and root */
 	const char *mounts;  /* as /proc/self/mountinfo */
 	const char *machine; /* as /proc/meminfo */
 	bool made_up;	     /* folders of cgroups need not be the kernel's */

@@ -72,7 +72,7 @@ static void group2(const char *folder, const char *current, const char *max, con
 			write_file(name, texts[i]);
 	}
 	snprintf(name, sizeof(name), "%s/memory.stat", folder);
-	snprintf(stat, sizeof(stat), "anon 1\nactive_file 5\ninactive_file %s\nfile 77\n",
+	snprintf(stat, sizeof(stat), "anon 1\nactive_file 0\ninactive_file %s\nfile 77\n",
 		 inactive ? inactive : "0");
 	write_file(name, stat);
 }
@@ -164,6 +164,8 @@ static void test_version_2(void **state)
 	assert_int_equal(room.limit, 512 * MB);
 	assert_string_equal(text, "its memory limit (cgroup /pods/x, 512.0 MiB) leaves 82.0 MiB");
 	assert_string_equal(room_risk(&room), "it may be killed for that");
+	write_file("here/v2/pods/x/memory.stat", "active_file 10485760\ninactive_file 20971520\n");
+	CHECK(read_room(), ROOM_CGROUP, 92 * MB);
 	/* more files than memory: nothing is used */
 	group2("here/v2/pods/x", "471859200\n", "536870912\n", "max\n", "999999999999");
 	CHECK(read_room(), ROOM_CGROUP, 512 * MB);
@@ -307,6 +309,35 @@ static void test_garbage(void **state)
 }
 
 /* Of a folder that is none of the kernel's nothing is taken. */
+/* ulimit -d */
+static void test_data(void **state)
+{
+	(void)state;
+	write_file("proc/status", "Name:\tx\nVmData:\t   1024 kB\n");
+	write_file("proc/limits",
+		   "Limit  Soft Limit  Hard Limit  Units\n"
+		   "Max data size             unlimited            unlimited  bytes\n");
+	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	write_file("proc/limits", "Max data size             3145728   9999999  bytes\n");
+	CHECK(read_room(), ROOM_DATA, 2 * MB);
+	assert_string_equal(text, "its data limit (ulimit -d, 3.0 MiB) leaves 2.0 MiB");
+}
+
+/* A place with a blank in it. */
+static void test_blank(void **state)
+{
+	char mounts[512];
+
+	(void)state;
+	snprintf(mounts, sizeof(mounts), "1 2 0:3 / %s rw - cgroup2 none rw\n",
+		 at("here/v2\\040x"));
+	write_file("mounts", mounts);
+	write_file("proc/cgroup", "0::/pod\n");
+	make_folders("here/v2 x/pod");
+	group2("here/v2 x/pod", "1048576", "4194304", NULL, NULL);
+	CHECK(read_room(), ROOM_CGROUP, 3 * MB);
+}
+
 static void test_no_cgroup(void **state)
 {
 	char process[80], mounts[80], machine[80];
@@ -355,7 +386,7 @@ int main(void)
 		TEST(test_machine),   TEST(test_version_2), TEST(test_ancestors),
 		TEST(test_version_1), TEST(test_part),	    TEST(test_elsewhere),
 		TEST(test_traps),     TEST(test_garbage),   TEST(test_no_cgroup),
-		TEST(test_limit),
+		TEST(test_limit),     TEST(test_data),	    TEST(test_blank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
