@@ -10,10 +10,12 @@
  * Flow:       called by the program and cxx.c; calls slow.c, os/memory/vm.c, page/reserve.c.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "malloc/hot.h"
 #include "malloc/libc.h"
+#include "os/instrument/valgrind.h"
 #include "os/memory/vm.h"
 #include "page/nested.h"
 #include "page/reserve.h"
@@ -108,6 +110,9 @@ USLAB_API void *valloc(size_t size)
 	return aligned_or_errno(os_page_size(), size);
 }
 
+/* valgrind puts its own function there, and knows no pvalloc(). */
+static void *(*const volatile replaced_memalign)(size_t, size_t) = memalign;
+
 USLAB_API void *pvalloc(size_t size)
 {
 	size_t page = os_page_size();
@@ -116,5 +121,6 @@ USLAB_API void *pvalloc(size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page));
+	size = MAX(ALIGN_UP(size, page), page);
+	return RUNNING_ON_VALGRIND ? replaced_memalign(page, size) : aligned_or_errno(page, size);
 }

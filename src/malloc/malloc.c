@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "malloc/hot.h"
+#include "os/instrument/valgrind.h"
 #include <uslab/slab.h>
 
 MALLOC_HIT void *malloc(size_t size)
@@ -34,6 +35,17 @@ MALLOC_HIT void free(void *p)
 	free_slow(p, MALLOC_CALLER);
 }
 
+/* valgrind puts its own function there, and knows none of the other names. */
+static void (*const volatile replaced_free)(void *) = free;
+
+static void free_as(const struct cache_call *call, void *p)
+{
+	if (RUNNING_ON_VALGRIND)
+		replaced_free(p);
+	else
+		malloc_free_as(call, p);
+}
+
 /* C23: the caller passes the size, which is not needed here. */
 USLAB_API void free_sized(void *p, size_t size);
 USLAB_API void free_sized(void *p, size_t size)
@@ -41,7 +53,7 @@ USLAB_API void free_sized(void *p, size_t size)
 	static const struct cache_call call = { "free_sized", FIX_NOT_FREED };
 
 	(void)size;
-	malloc_free_as(&call, p);
+	free_as(&call, p);
 }
 
 USLAB_API void free_aligned_sized(void *p, size_t align, size_t size);
@@ -51,5 +63,5 @@ USLAB_API void free_aligned_sized(void *p, size_t align, size_t size)
 
 	(void)align;
 	(void)size;
-	malloc_free_as(&call, p);
+	free_as(&call, p);
 }

@@ -20,6 +20,7 @@
 #include "front/array.h"
 #include "malloc/hot.h"
 #include "os/instrument/memcheck.h"
+#include "os/instrument/valgrind.h"
 #include "page/clear.h"
 #include "page/nested.h"
 
@@ -277,6 +278,9 @@ MALLOC_HIT void *realloc(void *p, size_t size)
 	return realloc_for(&call, p, size);
 }
 
+/* valgrind puts its own function there, and knows no reallocarray(). */
+static void *(*const volatile replaced_realloc)(void *, size_t) = realloc;
+
 USLAB_API void *reallocarray(void *p, size_t n, size_t size)
 {
 	static const struct cache_call call = { "reallocarray", FIX_NOT_RESIZED };
@@ -284,6 +288,8 @@ USLAB_API void *reallocarray(void *p, size_t n, size_t size)
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
+	if (RUNNING_ON_VALGRIND)
+		return replaced_realloc(p, bytes);
 	return realloc_for(&call, p, bytes);
 }
 

@@ -401,6 +401,23 @@ def run(command, **settings):
     return done.returncode, done.stdout
 
 
+LEFT = r"""
+#include <malloc.h>
+#include <stdlib.h>
+__attribute__((weak)) void free_sized(void *p, size_t size), free_aligned_sized(void *p, size_t align, size_t size);
+void *reallocarray(void *p, size_t n, size_t size);
+int main(void)
+{
+	free(reallocarray(NULL, 10, 8));
+	free(reallocarray(malloc(10), 30, 8));
+	free(pvalloc(10));
+	free_sized(malloc(20), 20);
+	free_aligned_sized(aligned_alloc(64, 128), 64, 128);
+	return 0;
+}
+"""
+
+
 @unittest.skipUnless(shutil.which("valgrind") and os.path.exists("/usr/include/valgrind"),
                      "no valgrind")
 class Valgrind(InFolder):
@@ -457,6 +474,14 @@ class Valgrind(InFolder):
                                 "--soname-synonyms=somalloc=nouserintercepts", program],
                                LD_PRELOAD=os.environ["USLAB_MALLOC_SO"], USLAB_DEBUG=debug)
             self.assertEqual((status, text), (0, ""), debug)
+
+    def test_functions_that_valgrind_leaves(self):
+        """It replaces malloc() and its like in the drop-in, not all of them: blocks of the others are its own, too."""
+        program = os.path.join(self.folder, "left")
+        subprocess.run([CC, "-O1", "-g", "-fno-builtin", "-x", "c", "-", "-o", program], input=LEFT, text=True, check=True)
+        status, text = run(["valgrind", "-q", "--error-exitcode=99", program],
+                           LD_PRELOAD=os.environ["USLAB_MALLOC_SO"])
+        self.assertEqual((status, text), (0, ""))
 
     def test_declined(self):
         status, text = self.errors("uaf", USLAB_CONF="valgrind=0")

@@ -5,8 +5,9 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by os/memory/readable.c and os/process/filter.c, for system calls that valgrind
- *             does not know, or finds fault with.
+ * Flow:       used by os/memory/readable.c, os/process/filter.c, malloc/malloc.c, malloc/align.c
+ *             and malloc/resize.c: for system calls that valgrind does not know, or finds fault
+ *             with, and for functions that it does not replace beside those that it does.
  */
 #ifndef OS_VALGRIND_H
 #define OS_VALGRIND_H
