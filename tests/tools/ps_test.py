@@ -88,6 +88,31 @@ int main(void)
 }
 """
 
+# Who reads what it calls uslab_root waits for ever: a page that is missing, and nobody who brings it.
+SILENT = r"""
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+char uslab_root[65536] __attribute__((aligned(65536)));
+
+int main(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .range = { (unsigned long)uslab_root, sizeof(uslab_root) },
+					 .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+		return write(1, "none\n\n", 6) != 6;
+	if (write(1, "ready\n", 6) != 6)
+		return 1;
+	pause();
+}
+"""
+
 
 def uslab(*arguments, **options):
     return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120,
@@ -168,7 +193,7 @@ class PsTest(InFolder):
         own = compile_program(self.folder, "own", OWN, "-fno-builtin")
         pid = self.start(own, LD_PRELOAD=MALLOC)
         row = self.rows()[pid]
-        self.assertEqual((row["state"], row["objects"]), ("unused", None))
+        self.assertEqual([row[key] for key in ("state", "objects", "debug_flags", "sampled")], ["unused", *[None] * 3])
         self.assertEqual(self.line_of(pid)["Program"], "own (not used yet)")
 
     def test_both(self):
@@ -200,6 +225,31 @@ class PsTest(InFolder):
         self.assertEqual(by_pid, sorted(by_pid))
 
     # ---- what cannot be ----
+
+    def test_silent(self):
+        """A process that cannot be read to the end does not keep others from being listed."""
+        program = compile_program(self.folder, "silent", SILENT, "-rdynamic")
+        first, last = self.preloaded(1), None
+        process = subprocess.Popen([program], stdout=subprocess.PIPE)
+        for cleanup in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        if process.stdout.read(6) != b"ready\n":
+            self.skipTest("this user may not have faults handled")
+        last = self.preloaded(1)
+        rows = self.rows()
+        self.assertEqual([rows[pid]["state"] for pid in (first, process.pid, last)], ["read", "no_answer", "read"])
+        row = rows[process.pid]
+        self.assertEqual([row[key] for key in ("version_text", "held_bytes", "debug_flags", "sampled")], [None] * 4)
+        self.assertEqual(self.line_of(process.pid)["Program"], "silent (does not answer)")
+
+    @unittest.skipUnless(os.getuid() == 0, "takes root")
+    def test_no_proc(self):
+        done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs none /proc && exec {BIN} ps"],
+                              capture_output=True, text=True, check=False)
+        if "mount" in done.stderr or "unshare" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", "uslab ps: needs /proc, which is not mounted here\n"))
 
     def test_wrong_use(self):
         for arguments, text in (("x",), "unexpected argument 'x'"), (("--core", "x"), "--core"):

@@ -20,6 +20,7 @@ enum ps_state {
 	PS_UNUSED,     /* loaded, and nobody has called it */
 	PS_OTHER_DATA, /* of a version that this command cannot read */
 	PS_UNREADABLE, /* it changed while it was being read, or memory is short */
+	PS_NO_ANSWER,  /* reading it takes too long: whether it uses uslab is not known */
 	NR_PS_STATES
 };
 

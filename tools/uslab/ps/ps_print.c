@@ -19,6 +19,7 @@ static const char *const keys[NR_PS_STATES] = {
 	[PS_UNUSED] = "unused",
 	[PS_OTHER_DATA] = "other_data",
 	[PS_UNREADABLE] = "unreadable",
+	[PS_NO_ANSWER] = "no_answer",
 };
 
 const char *ps_state_key(unsigned int state)
@@ -68,6 +69,9 @@ static void note_text(char *buf, size_t size, const struct ps_row *row)
 		else
 			snprintf(buf, size, " (built with other data structures)");
 		break;
+	case PS_NO_ANSWER:
+		snprintf(buf, size, " (does not answer)");
+		break;
 	default:
 		snprintf(buf, size, " (changed while it was being read)");
 		break;
@@ -89,8 +93,8 @@ static void print_row(FILE *out, const struct ps_row *row, bool bytes)
 		number(held, read, row->held, bytes), width, number(space, read, row->space, bytes),
 		width, number(waste, read, row->space - row->held, bytes),
 		number(reports, read, row->reports, true), flags,
-		row->version[0] ? row->version : "-", util_file_name(row->object), row->program,
-		note);
+		row->version[0] ? row->version : "-",
+		row->object[0] ? util_file_name(row->object) : "-", row->program, note);
 }
 
 void ps_print_table(FILE *out, const struct ps_table *table, bool bytes)
@@ -126,13 +130,21 @@ static json_object *row_json(const struct ps_row *row, bool *failed)
 	json_add(object, "program", json_object_new_string(row->program), failed);
 	json_add(object, "object", json_new_printable(row->object), failed);
 	json_add(object, "state", json_object_new_string(keys[row->state]), failed);
-	json_add(object, "version_text", json_object_new_string(row->version), failed);
-	add_number(object, "data_version", row->state != PS_UNREADABLE, row->data_version, failed);
+	if (row->version[0])
+		json_add(object, "version_text", json_object_new_string(row->version), failed);
+	else
+		json_add_null(object, "version_text", failed);
+	add_number(object, "data_version", row->version[0], row->data_version, failed);
 	add_number(object, "resident_bytes", row->resident_known, row->resident, failed);
 	add_number(object, "objects", read, row->objects, failed);
 	add_number(object, "held_bytes", read, row->held, failed);
 	add_number(object, "space_bytes", read, row->space, failed);
 	add_number(object, "reports", read, row->reports, failed);
+	if (!read) {
+		json_add_null(object, "debug_flags", failed);
+		json_add_null(object, "sampled", failed);
+		return object;
+	}
 	debug_flags_text(flags, row->debug_flags);
 	if (!row->debug_flags)
 		flags[0] = '\0';

@@ -2,18 +2,26 @@
 /*
  * uslab/ps/ps_rows.c - looks for uslab in all processes
  *
- * Data:       struct ps_table. A snapshot, mapped once for all of them.
+ * Data:       struct ps_table; a worker's struct search, and what it writes into a pipe.
  * Flow:       called by cmd_ps.c; calls process/target.c to find and to read, process/file_set.c,
  *             process/rss.c, inspect/text.c and command/debug_flags.c. In: /proc; out: rows.
  *
  * Processes come and go meanwhile: one that ends is left out. Nothing that one of them says is
- * trusted, see inspect/snapshot.h.
+ * trusted, see inspect/snapshot.h. Memory and files of a process may be such that reading them
+ * never ends, and cannot be interrupted (a FUSE mount whose server does not answer). So a child
+ * looks at one process after another, and writes what it finds into a pipe; when nothing comes for
+ * some seconds, it is killed and left, and another one goes on behind that process.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command/debug_flags.h"
@@ -23,12 +31,24 @@
 #include "ps/ps.h"
 #include "util.h"
 
+#define ANSWER_MS 5000 /* the largest arena takes some seconds */
+
+/* What a worker writes: it begins with a process, rows of it, it has ended with it. */
+struct message {
+	enum { BEGIN, ROW, CLOSED, NO_MEMORY } kind;
+	size_t at; /* in the list of processes */
+};
+
 struct search {
-	struct ps_table *table;
+	int pipe;		 /* to write to */
 	struct file_set without; /* files that have no uslab */
-	struct progress progress;
 	struct target target;
 	struct snapshot snapshot;
+};
+
+struct list {
+	pid_t *pid;
+	size_t count, room;
 };
 
 /* A row more, all 0; NULL: out of memory. */
@@ -75,45 +95,188 @@ static enum ps_state state_of(int error)
 	}
 }
 
-static bool fill(struct search *search, const struct target_root *root)
+/* ---- the worker ------------------------------------------------------------------------------ */
+
+static void put(const struct search *search, const void *data, size_t size)
 {
-	struct ps_row *row = add_row(search->table);
+	const char *from = data;
+
+	while (size) {
+		ssize_t n = write(search->pipe, from, size);
+
+		if (n <= 0)
+			_exit(EXIT_FAILED);
+		from += n;
+		size -= (size_t)n;
+	}
+}
+
+static void fill(struct search *search, const struct target_root *root, size_t at)
+{
+	const struct message message = { ROW, at };
+	struct ps_row row = { .pid = search->target.pid };
+
+	row.state = state_of(target_take(&search->target, root, &search->snapshot));
+	if (row.state != PS_UNREADABLE) {
+		row.data_version = search->snapshot.root.version;
+		memcpy(row.version, search->snapshot.root.version_text, sizeof(row.version));
+	}
+	if (row.state == PS_READ)
+		add_up(&row, &search->snapshot);
+	row.resident_known = rss_of_process(row.pid, &row.resident);
+	memcpy(row.program, search->target.program, sizeof(row.program));
+	memcpy(row.object, root->object, sizeof(row.object));
+	util_make_line(row.object);
+	put(search, &message, sizeof(message));
+	put(search, &row, sizeof(row));
+}
+
+static void look(struct search *search, const struct list *list, size_t at)
+{
+	struct message message = { BEGIN, at };
 	int error;
+
+	put(search, &message, sizeof(message));
+	error = target_find(&search->target, PS_COMMAND, list->pid[at], &search->without);
+	for (unsigned int i = 0; !error && i < search->target.nr_roots; i++)
+		fill(search, &search->target.root[i], at);
+	target_close(&search->target);
+	message.kind = error == -ENOMEM ? NO_MEMORY : CLOSED;
+	if (error == -ENOMEM || error == -EACCES || error == -EPERM)
+		put(search, &message, sizeof(message));
+}
+
+/* Looks at the processes from that one on; does not return. */
+static void work(int to, const struct list *list, size_t from)
+{
+	const struct message no_memory = { NO_MEMORY, from };
+	struct search *search = calloc(1, sizeof(*search));
+
+	if (!search) {
+		const struct search none = { .pipe = to };
+
+		put(&none, &no_memory, sizeof(no_memory));
+		_exit(EXIT_FAILED);
+	}
+	search->pipe = to;
+	for (size_t at = from; at < list->count; at++)
+		look(search, list, at);
+	file_set_free(&search->without);
+	free(search);
+	_exit(EXIT_OK);
+}
+
+/* ---- who waits for it ------------------------------------------------------------------------ */
+
+/* 1; 0: the worker has ended; -ETIMEDOUT. */
+static int get(int from, void *data, size_t size)
+{
+	char *to = data;
+
+	while (size) {
+		struct pollfd ready = { .fd = from, .events = POLLIN };
+		int found = poll(&ready, 1, ANSWER_MS);
+		ssize_t n;
+
+		if (found < 0 && errno == EINTR)
+			continue;
+		if (found <= 0)
+			return -ETIMEDOUT;
+		n = read(from, to, size);
+		if (n <= 0)
+			return 0;
+		to += n;
+		size -= (size_t)n;
+	}
+	return 1;
+}
+
+static bool add_silent(struct ps_table *table, pid_t pid)
+{
+	struct ps_row *row = add_row(table);
+	char path[40];
+	ssize_t n = 0;
+	int fd;
 
 	if (!row)
 		return false;
-	error = target_take(&search->target, root, &search->snapshot);
-	row->pid = search->target.pid;
-	row->state = state_of(error);
-	if (row->state != PS_UNREADABLE) {
-		row->data_version = search->snapshot.root.version;
-		memcpy(row->version, search->snapshot.root.version_text, sizeof(row->version));
+	row->pid = pid;
+	row->state = PS_NO_ANSWER;
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, row->program, sizeof(row->program) - 1);
+		close(fd);
 	}
-	if (row->state == PS_READ)
-		add_up(row, &search->snapshot);
-	row->resident_known = rss_of_process(row->pid, &row->resident);
-	memcpy(row->program, search->target.program, sizeof(row->program));
-	memcpy(row->object, root->object, sizeof(row->object));
-	util_make_line(row->object);
+	row->program[n > 0 ? n - 1 : 0] = '\0';
+	util_make_line(row->program);
 	return true;
 }
 
-/* false: out of memory. */
-static bool look(struct search *search, pid_t pid)
+/* Takes what a worker writes. *at: the process it is at. 0: it has ended; -errno. */
+static int take_messages(struct ps_table *table, struct progress *progress, const struct list *list,
+			 int from, size_t *at)
 {
-	int error = target_find(&search->target, PS_COMMAND, pid, &search->without);
-	bool done = true;
+	struct message message;
+	int ret;
 
-	if (error == -EACCES || error == -EPERM)
-		search->table->closed++;
-	for (unsigned int i = 0; !error && done && i < search->target.nr_roots; i++)
-		done = fill(search, &search->target.root[i]);
-	target_close(&search->target);
-	return done && error != -ENOMEM;
+	while ((ret = get(from, &message, sizeof(message))) > 0) {
+		struct ps_row *row;
+
+		*at = message.at;
+		if (message.kind == NO_MEMORY)
+			return -ENOMEM;
+		table->closed += message.kind == CLOSED;
+		if (message.kind == BEGIN)
+			progress_show(progress, "process %d", (int)list->pid[*at]);
+		if (message.kind != ROW)
+			continue;
+		row = add_row(table);
+		if (!row)
+			return -ENOMEM;
+		ret = get(from, row, sizeof(*row));
+		if (ret <= 0) {
+			table->count--;
+			return ret;
+		}
+	}
+	return ret;
 }
 
-/* false: out of memory. */
-static bool look_at_all(struct search *search, DIR *proc)
+/* One worker, from *at on, which is behind the last process it was at afterwards. 0 or -errno. */
+static int run_worker(struct ps_table *table, struct progress *progress, const struct list *list,
+		      size_t *at)
+{
+	size_t now = *at;
+	int ends[2], status, ret;
+	pid_t worker;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	worker = util_fork();
+	if (!worker) {
+		close(ends[0]);
+		work(ends[1], list, *at);
+	}
+	ret = worker < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!ret)
+		ret = take_messages(table, progress, list, ends[0], &now);
+	close(ends[0]);
+	if (worker > 0 && ret) /* it may not end for long: nobody waits for that */
+		kill(worker, SIGKILL);
+	if (worker > 0)
+		waitpid(worker, &status, ret ? WNOHANG : 0);
+	*at = now + 1;
+	if (ret == -ETIMEDOUT || (!ret && (!WIFEXITED(status) || WEXITSTATUS(status))))
+		ret = add_silent(table, list->pid[now]) ? 0 : -ENOMEM;
+	else if (!ret)
+		*at = list->count;
+	return ret;
+}
+
+/* All processes but this one, by number. false: out of memory. */
+static bool list_all(struct list *list, DIR *proc)
 {
 	struct dirent *entry;
 	unsigned long pid;
@@ -121,33 +284,39 @@ static bool look_at_all(struct search *search, DIR *proc)
 	while ((entry = readdir(proc))) {
 		if (!util_parse_number(entry->d_name, 1, INT_MAX, &pid) || (pid_t)pid == getpid())
 			continue;
-		progress_show(&search->progress, "process %lu", pid);
-		if (!look(search, (pid_t)pid))
-			return false;
+		if (list->count == list->room) {
+			size_t room = list->room ? 2 * list->room : 256;
+			pid_t *more = reallocarray(list->pid, room, sizeof(*more));
+
+			if (!more)
+				return false;
+			list->pid = more;
+			list->room = room;
+		}
+		list->pid[list->count++] = (pid_t)pid;
 	}
 	return true;
 }
 
 int ps_take(struct ps_table *table)
 {
-	struct search *search = calloc(1, sizeof(*search));
-	DIR *proc = opendir("/proc");
-	bool done = false;
+	DIR *proc = access("/proc/self/maps", R_OK) ? NULL : opendir("/proc");
+	struct list list = { .pid = NULL };
+	struct progress progress;
+	size_t at = 0;
+	int ret = 0;
 
-	if (!proc) {
-		free(search);
-		return util_fail(PS_COMMAND, "needs /proc: %s", strerror(errno));
-	}
-	if (search) {
-		search->table = table;
-		progress_start(&search->progress, PS_COMMAND);
-		done = look_at_all(search, proc);
-		progress_end(&search->progress);
-		file_set_free(&search->without);
-	}
+	if (!proc)
+		return util_fail(PS_COMMAND, "needs /proc, which is not mounted here");
+	if (!list_all(&list, proc))
+		ret = -ENOMEM;
 	closedir(proc);
-	free(search);
-	return done ? EXIT_OK : util_fail(PS_COMMAND, "out of memory");
+	progress_start(&progress, PS_COMMAND);
+	while (!ret && at < list.count)
+		ret = run_worker(table, &progress, &list, &at);
+	progress_end(&progress);
+	free(list.pid);
+	return ret ? util_fail(PS_COMMAND, "%s", strerror(-ret)) : EXIT_OK;
 }
 
 static int by_space(const void *a, const void *b)
