@@ -21,6 +21,10 @@ target_compile_options(uslab_flags INTERFACE
 	$<$<COMPILE_LANGUAGE:C>:-fno-strict-aliasing>)
 # Empty, so that a file that says "#define _GNU_SOURCE" for itself agrees. C++ has it defined.
 target_compile_definitions(uslab_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>)
+# The project around may have others, and -Werror.
+if(NOT PROJECT_IS_TOP_LEVEL)
+	target_compile_options(uslab_flags INTERFACE -w)
+endif()
 
 if(USLAB_DEBUG)
 	target_compile_definitions(uslab_flags INTERFACE USLAB_DEBUG_BUILD=1)
