@@ -16,4 +16,5 @@ file(CREATE_LINK /usr/include/asm-generic ${kernel_headers}/asm-generic SYMBOLIC
 file(GLOB asm_folder /usr/include/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu/asm /usr/include/asm)
 list(GET asm_folder 0 asm_folder)
 file(CREATE_LINK ${asm_folder} ${kernel_headers}/asm SYMBOLIC)
-set(CMAKE_C_FLAGS_INIT "-isystem ${kernel_headers}")
+# Not in CMAKE_C_FLAGS_INIT, which is not looked at where the user gives CMAKE_C_FLAGS.
+set(CMAKE_C_STANDARD_INCLUDE_DIRECTORIES ${kernel_headers})
