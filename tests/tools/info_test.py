@@ -126,6 +126,7 @@ class Folder:
         flags = [f"-I{SRC}/include", "-pthread"]
         flags += {"static": [f"{LIB}/libuslab.a"],
                   "stripped": [f"{LIB}/libuslab.a", "-s"],
+                  "kept": [f"{LIB}/libuslab.a"],
                   "shared": [f"-L{LIB}", "-luslab", f"-Wl,-rpath,{LIB}"]}[how]
         return self.compile(f"widgets-{how}", WIDGETS, *flags)
 
@@ -332,6 +333,12 @@ class Counts(Case):
             run = uslab("info", "-p", pid)
             self.assertEqual(run.returncode, 1)
             self.assertIn("does not use uslab", run.stderr)
+            self.assertIn("stripped of uslab_root", run.stderr)
+        # docs/production.md says how it is found.
+        program = self.folder.widgets("kept")
+        subprocess.run(["strip", "--keep-symbol=uslab_root", program], check=True)
+        with Started(program) as pid:
+            self.check_widgets(pid)
 
     def test_without_rseq(self):
         environment = dict(os.environ, GLIBC_TUNABLES="glibc.pthread.rseq=0")

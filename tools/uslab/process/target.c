@@ -143,7 +143,7 @@ static int fail_without_uslab(const struct target *t)
 				 (int)t->pid, t->program);
 	return util_fail(t->command,
 			 "process %d (%s) does not use uslab; start it with: "
-			 "uslab run -- PROGRAM",
+			 "uslab run -- PROGRAM (or it was stripped of uslab_root)",
 			 (int)t->pid, t->program);
 }
 
