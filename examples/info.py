@@ -5,7 +5,7 @@
 #   $ LD_PRELOAD=libuslab_malloc.so python3 info.py | sed -n 's/-[0-9].*/-SIZE/; 1,2p'
 #   python3, the largest caches first:
 #   malloc-SIZE
-#   $ python3 info.py 2>&1 | sed 's/process .* (/process (/; s/;.*//'
+#   $ python3 info.py 2>&1 | sed 's/process [0-9]* (/process (/; s/;.*//'
 #   info.py: process (python3) does not use uslab
 import os
 import sys

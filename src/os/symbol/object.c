@@ -6,12 +6,11 @@
  * Invariants: what _dl_find_object(3) says of an object are copies; the loader's struct link_map,
  *             and the path that it points to, are freed by dlclose(3).
  * Locks:      none.
- * Flow:       calls _dl_find_object(3), getauxval(3), os/memory/readable.c.
+ * Flow:       calls _dl_find_object(3), os/memory/readable.c.
  */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/bits.h"
 #include "os/symbol/object.h"
@@ -42,14 +41,6 @@ bool os_object_find(uintptr_t address, struct os_object *object)
 	return false;
 }
 #endif
-
-/* The kernel says where its program headers are. */
-bool os_object_is_program(const struct os_object *object)
-{
-	uintptr_t headers = (uintptr_t)getauxval(AT_PHDR);
-
-	return headers - (uintptr_t)object->start < (uintptr_t)(object->end - object->start);
-}
 
 bool os_object_is_loaded(const struct os_object *object)
 {

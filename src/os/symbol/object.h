@@ -33,8 +33,6 @@ struct os_object_file {
 };
 
 bool os_object_find(uintptr_t address, struct os_object *object);
-/* The program itself, which stays loaded. */
-bool os_object_is_program(const struct os_object *object);
 /* Not unloaded since it was found: what was copied meanwhile is of it. */
 bool os_object_is_loaded(const struct os_object *object);
 

@@ -2,7 +2,8 @@
 /*
  * os/unwind/unwind.c - the call stack of this thread
  *
- * Data:       known[]: rules by code address, one word each.
+ * Data:       known[]: rules by code address, one word each; held[]: which of them were found to
+ *             hold.
  * Invariants: a word of the stack is read only above the stack pointer of a frame that was reached
  *             before, in pages that the kernel said are readable. Errors in tables,
  *             objects that are unloaded, memory that looks like frames: all of them give
@@ -33,26 +34,34 @@
 /* ---- known rules ----------------------------------------------------------------------------- */
 
 /*
- * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind (3). What the address
- * is within its page follows from the index, as the hash only mixes the higher bits in.
+ * A set has two entries, the one learnt last first: of all the frames of a program some pairs share
+ * a set, and would push each other out with each walk.
+ * An entry: address / 2048 (37 bits), offset (16, signed), fp_slot (8), kind (3). What the address
+ * is below 2048 follows from the index, as the hash only mixes the higher bits in.
  */
-#define KNOWN_BITS 12
-#define TAG_BITS 35
+#define SET_BITS 11
+#define TAG_BITS 37
 #define OFFSET_BITS 16
-#define SLOT_BITS 10
+#define SLOT_BITS 8
+#define MULTIPLIER 0x9e3779b97f4a7c15ull /* 2^64 / the golden ratio */
 
-static uint64_t known[1ul << KNOWN_BITS];
+static uint64_t known[1ul << SET_BITS][2];
 
-static uint64_t *known_entry(uintptr_t address)
+static inline uint64_t *known_set(uintptr_t address)
 {
-	uintptr_t mixed = address ^ address >> KNOWN_BITS ^ address >> 2 * KNOWN_BITS;
+	uint64_t mixed = (address >> SET_BITS) * MULTIPLIER >> (64 - SET_BITS);
 
-	return &known[mixed & (ARRAY_SIZE(known) - 1)];
+	return known[(address ^ mixed) & (ARRAY_SIZE(known) - 1)];
+}
+
+static inline bool is_entry_of(uint64_t entry, uintptr_t address)
+{
+	return (entry & ((1ul << TAG_BITS) - 1)) == address >> SET_BITS;
 }
 
 static uint64_t known_pack(uintptr_t address, struct unwind_rule rule)
 {
-	return address >> KNOWN_BITS | (uint64_t)(uint16_t)rule.offset << TAG_BITS |
+	return address >> SET_BITS | (uint64_t)(uint16_t)rule.offset << TAG_BITS |
 	       (uint64_t)rule.fp_slot << (TAG_BITS + OFFSET_BITS) |
 	       (uint64_t)rule.kind << (TAG_BITS + OFFSET_BITS + SLOT_BITS);
 }
@@ -67,29 +76,90 @@ static struct unwind_rule known_unpack(uint64_t entry)
 	};
 }
 
+/* The word of an address, or 0. */
+static inline uint64_t known_word(uintptr_t address)
+{
+	const uint64_t *set = known_set(address);
+	uint64_t entry = load_relaxed(&set[0]);
+
+	if (likely(is_entry_of(entry, address)))
+		return entry;
+	entry = load_relaxed(&set[1]);
+	return is_entry_of(entry, address) ? entry : 0;
+}
+
+/* Two threads at once: an entry is lost, and learnt again. */
+static void known_add(uintptr_t address, uint64_t entry)
+{
+	uint64_t *set = known_set(address);
+	uint64_t first = load_relaxed(&set[0]);
+
+	if (!is_entry_of(first, address))
+		store_relaxed(&set[1], first);
+	store_relaxed(&set[0], entry);
+}
+
 /* Addresses without an object are not kept: a library may be loaded there. */
 static struct unwind_rule learn(uintptr_t address, bool in_use)
 {
 	struct unwind_rule rule = unwind_cfi_rule(address, in_use);
 
-	if (rule.kind != UNWIND_UNKNOWN && !(address >> KNOWN_BITS >> TAG_BITS) &&
+	if (rule.kind != UNWIND_UNKNOWN && !(address >> SET_BITS >> TAG_BITS) &&
 	    rule.offset == (int16_t)rule.offset)
-		store_relaxed(known_entry(address), known_pack(address, rule));
+		known_add(address, known_pack(address, rule));
 	return rule;
-}
-
-/* The word of an address, or 0. */
-static inline uint64_t known_word(uintptr_t address)
-{
-	uint64_t entry = load_relaxed(known_entry(address));
-
-	return likely((entry & ((1ul << TAG_BITS) - 1)) == address >> KNOWN_BITS) ? entry : 0;
 }
 
 static cold void forget_all(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		store_relaxed(&known[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		store_relaxed(&known[i][0], 0);
+		store_relaxed(&known[i][1], 0);
+	}
+}
+
+/* ---- rules that are known to hold ------------------------------------------------------------ */
+
+/*
+ * By address: a hash of the object that it was in when its rule was found to hold. With the same
+ * object in its place it still does. Looking the rule up again takes some fifty system calls where
+ * the object may be unloaded meanwhile, and code made at run time (a JIT's) asks with each walk.
+ */
+static uint64_t held[64];
+
+static uint64_t *held_entry(uintptr_t address)
+{
+	return &held[address * MULTIPLIER >> 58];
+}
+
+/* 0: no object is there. */
+static uint64_t object_hash(uintptr_t address)
+{
+	struct os_object object;
+	uint64_t hash = address;
+
+	if (!os_object_find(address, &object))
+		return 0;
+	hash = (hash ^ (uintptr_t)object.map) * MULTIPLIER;
+	hash = (hash ^ hash >> 32 ^ (uintptr_t)object.start) * MULTIPLIER;
+	hash = (hash ^ hash >> 32 ^ (uintptr_t)object.end) * MULTIPLIER;
+	hash = (hash ^ hash >> 32 ^ (uintptr_t)object.eh_frame) * MULTIPLIER;
+	return hash | 1;
+}
+
+/* false: an object was unloaded, and the rule is of that. */
+static bool still_holds(uintptr_t address, uint64_t entry, bool in_use)
+{
+	uint64_t hash = object_hash(address); /* before the rule: what comes later is another one */
+
+	if (!hash)
+		return false;
+	if (likely(load_relaxed(held_entry(address)) == hash))
+		return true;
+	if (known_pack(address, unwind_cfi_rule(address, in_use)) != entry)
+		return false;
+	store_relaxed(held_entry(address), hash);
+	return true;
 }
 
 /* ---- memory that may be read ----------------------------------------------------------------- */
@@ -271,10 +341,10 @@ static bool step_signal(struct walk *w)
 static bool step_unknown(struct walk *w)
 {
 	uintptr_t from = w->frame.from;
+	uint64_t entry = from ? known_word(from) : 0;
 
-	if (from && known_word(from))
-		w->is_stale = known_pack(from, unwind_cfi_rule(from, w->in_use)) !=
-			      known_word(from);
+	if (entry)
+		w->is_stale = !still_holds(from, entry, w->in_use);
 	w->frame.from = 0;
 	return !w->is_stale && step_chain(w);
 }

@@ -316,8 +316,6 @@ struct unwind_rule unwind_cfi_rule(uintptr_t address, bool in_use)
 		return look_up(address, NULL);
 	if (!os_object_find(address, &object))
 		return unknown;
-	if (os_object_is_program(&object)) /* which nobody unloads */
-		return look_up(address, NULL);
 	rule = look_up(address, &gone);
 	/* it may have come back meanwhile */
 	return !gone && os_object_is_loaded(&object) ? rule : unknown;

@@ -25,8 +25,8 @@ enum unwind_kind {
 	UNWIND_FP_DEREF,
 };
 
-#define UNWIND_SLOT_SAME 0    /* the frame pointer is the caller's */
-#define UNWIND_SLOT_LOST 1023 /* it cannot be known */
+#define UNWIND_SLOT_SAME 0   /* the frame pointer is the caller's */
+#define UNWIND_SLOT_LOST 255 /* it cannot be known */
 
 struct unwind_rule {
 	enum unwind_kind kind;

@@ -6,6 +6,7 @@
  * unwinders look at the same stack.
  */
 #include <pthread.h>
+#include <search.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -373,11 +374,20 @@ static void *make_code(const void *bytes, size_t size)
 	return code;
 }
 
-static void test_code_without_tables(void **state)
+typedef void (*caller_fn)(void (*fn)(void));
+
+/* As JITs make it: it calls what it is given, and keeps its frame pointer. */
+static caller_fn make_caller(void)
 {
 	/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
 	static const uint8_t bytes[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3 };
-	void (*code)(void (*fn)(void)) = (void (*)(void (*)(void)))make_code(bytes, sizeof(bytes));
+
+	return (caller_fn)make_code(bytes, sizeof(bytes));
+}
+
+static void test_code_without_tables(void **state)
+{
+	caller_fn code = make_caller();
 	struct stack here;
 	unsigned int i;
 
@@ -398,6 +408,69 @@ static noinline void look_only(void)
 {
 	ours.nr = os_unwind(NULL, ours.pc, DEPTH);
 	__asm__ volatile("" ::: "memory");
+}
+
+/* Calls lfind() as its last argument, which calls back the other one. */
+typedef void *(*search_fn)(const void *key, const void *base, size_t *nr, size_t size,
+			   caller_fn compare, __typeof__(lfind) *lfind);
+
+/* [0] as above; [1] with the address of what it calls in the sixth argument */
+static void *run_time_code[2];
+
+static void make_run_time_code(void)
+{
+	/* push %rbp; mov %rsp,%rbp; call *%r9; pop %rbp; ret */
+	static const uint8_t bytes[] = { 0x55, 0x48, 0x89, 0xe5, 0x41, 0xff, 0xd1, 0x5d, 0xc3 };
+
+	run_time_code[0] = (void *)make_caller();
+	run_time_code[1] = make_code(bytes, sizeof(bytes));
+}
+
+/* Stack: look_only, [0], lfind in libc, [1]. */
+static noinline void look_through_libc(void)
+{
+	size_t nr = 1;
+
+	((search_fn)run_time_code[1])((void *)look_only, "", &nr, 1, (caller_fn)run_time_code[0],
+				      lfind);
+	__asm__ volatile("" ::: "memory");
+}
+
+/*
+ * Behind the first frame of such code tables of libraries are read as copies, by system call. The
+ * third walk needs none: where the call is denied the table would have gone.
+ */
+static void walk_without_copies(void *arg)
+{
+	struct stack first;
+	volatile unsigned int i; /* one call, at one place */
+
+	(void)arg;
+	for (i = 0; i < 3; i++) { /* learns rules, finds that they hold, makes no more calls */
+		first = ours;
+		if (i == 2)
+			child_deny(SYS_process_vm_readv, EFAULT);
+		look_through_libc();
+	}
+	CHILD_CHECK(ours.nr > 5);
+	CHILD_CHECK(ours.pc[1] == (uintptr_t)run_time_code[0] + 6);
+	CHILD_CHECK(ours.pc[3] == (uintptr_t)run_time_code[1] + 7);
+	CHILD_CHECK(ours.nr == first.nr);
+	CHILD_CHECK(!memcmp(ours.pc, first.pc, first.nr * sizeof(first.pc[0])));
+}
+
+static void test_run_time_code_again(void **state)
+{
+	struct child c;
+
+	(void)state;
+	if (!bare_process())
+		skip(); /* valgrind looks at the arguments of the call for stack pages */
+	make_run_time_code();
+	c = child_run(walk_without_copies, NULL);
+	assert_true(child_passed(&c));
+	munmap(run_time_code[0], 4096);
+	munmap(run_time_code[1], 4096);
 }
 
 /* Whatever the frame pointer is: the stack is right up to there, and nothing is read elsewhere. */
@@ -527,6 +600,7 @@ int main(void)
 #if HAS_MODEL
 		cmocka_unit_test(test_code_without_tables),
 		cmocka_unit_test(test_garbage_frame_pointers),
+		cmocka_unit_test(test_run_time_code_again),
 #endif
 		cmocka_unit_test(test_interrupted_anywhere),
 		cmocka_unit_test(test_after_fork),
