@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -129,6 +130,7 @@ class PsTest(InFolder):
         cls.objects = compile_program(cls.folder, "objects", OBJECTS, "-fno-builtin")
         cls.linked = compile_program(cls.folder, "linked", LINKED, *WITH_LIBRARY)
         cls.other = compile_program(cls.folder, "other", OTHER, "-rdynamic")
+        cls.silent = compile_program(cls.folder, "silent", SILENT, "-rdynamic")
 
     def start(self, *command, **environment):
         return start_program(self, list(map(str, command)), stderr=subprocess.DEVNULL,
@@ -226,21 +228,30 @@ class PsTest(InFolder):
 
     # ---- what cannot be ----
 
-    def test_silent(self):
-        """A process that cannot be read to the end does not keep others from being listed."""
-        program = compile_program(self.folder, "silent", SILENT, "-rdynamic")
-        first, last = self.preloaded(1), None
-        process = subprocess.Popen([program], stdout=subprocess.PIPE)
+    def start_silent(self):
+        process = subprocess.Popen([self.silent], stdout=subprocess.PIPE)
         for cleanup in (process.stdout.close, process.wait, process.kill):
             self.addCleanup(cleanup)
         if process.stdout.read(6) != b"ready\n":
             self.skipTest("this user may not have faults handled")
-        last = self.preloaded(1)
+        return process.pid
+
+    def test_silent(self):
+        """Processes that cannot be read to the end do not keep others from being listed."""
+        first, silent, last = self.preloaded(1), [self.start_silent() for _ in range(5)], self.preloaded(1)
+        start = time.monotonic()
         rows = self.rows()
-        self.assertEqual([rows[pid]["state"] for pid in (first, process.pid, last)], ["read", "no_answer", "read"])
-        row = rows[process.pid]
-        self.assertEqual([row[key] for key in ("version_text", "held_bytes", "debug_flags", "sampled")], [None] * 4)
-        self.assertEqual(self.line_of(process.pid)["Program"], "silent (does not answer)")
+        elapsed = time.monotonic() - start
+        self.assertEqual([rows[pid]["state"] for pid in (first, *silent, last)], ["read", *["no_answer"] * 5, "read"])
+        # 5 s, 5 s, then less
+        self.assertGreater(elapsed, 10)
+        self.assertLess(elapsed, 20)
+        row = rows[silent[0]]
+        self.assertEqual((row["program"], *(row[key] for key in ("version_text", "held_bytes", "debug_flags"))),
+                         ("silent", None, None, None))
+
+    def test_silent_line(self):
+        self.assertEqual(self.line_of(self.start_silent())["Program"], "silent (does not answer)")
 
     @unittest.skipUnless(os.getuid() == 0, "takes root")
     def test_no_proc(self):

@@ -31,8 +31,23 @@ void util_collect(FILE *to)
 }
 
 /*
- * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. U+0080 to
- * U+009F control terminals, whichever way they are written.
+ * U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: what turns the direction of text, so
+ * that a terminal shows another one than there is.
+ */
+static bool turns_direction(const unsigned char *c)
+{
+	if (c[0] == 0xd8)
+		return c[1] == 0x9c;
+	if (c[0] != 0xe2)
+		return false;
+	if (c[1] == 0x80)
+		return c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xaa && c[2] <= 0xae);
+	return c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9;
+}
+
+/*
+ * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does that may
+ * be shown. U+0080 to U+009F control terminals, whichever way they are written.
  */
 static size_t wide_character(const char *text)
 {
@@ -54,7 +69,7 @@ static size_t wide_character(const char *text)
 	for (size_t i = 2; i < forms[form].len; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	return forms[form].len;
+	return turns_direction(c) ? 0 : forms[form].len;
 }
 
 void util_make_printable(char *text)

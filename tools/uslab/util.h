@@ -55,8 +55,8 @@ void util_warn(const char *command, const char *format, ...) __attribute__((form
 void util_collect(FILE *to);
 
 /*
- * Texts of other processes and files may hold anything: what is no printable UTF-8, lines apart,
- * becomes '?'. Messages are made so.
+ * Texts of other processes and files may hold anything: each byte of what is no printable UTF-8,
+ * lines apart, or turns the direction of text, becomes '?'. Messages are made so.
  */
 void util_make_printable(char *text);
 /* The same, in one line: '?' for newlines, too. */

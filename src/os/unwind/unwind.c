@@ -2,7 +2,7 @@
 /*
  * os/unwind/unwind.c - the call stack of this thread
  *
- * Data:       known[]: rules by code address, one word each; held[]: which of them were found to
+ * Data:       known[]: rules by code address, one word each; checked[]: which of them were found to
  *             hold.
  * Invariants: a word of the stack is read only above the stack pointer of a frame that was reached
  *             before, in pages that the kernel said are readable. Errors in tables,
@@ -125,11 +125,11 @@ static cold void forget_all(void)
  * object in its place it still does. Looking the rule up again takes some fifty system calls where
  * the object may be unloaded meanwhile, and code made at run time (a JIT's) asks with each walk.
  */
-static uint64_t held[64];
+static uint64_t checked[64];
 
-static uint64_t *held_entry(uintptr_t address)
+static uint64_t *checked_entry(uintptr_t address)
 {
-	return &held[address * MULTIPLIER >> 58];
+	return &checked[address * MULTIPLIER >> 58];
 }
 
 /* 0: no object is there. */
@@ -154,11 +154,11 @@ static bool still_holds(uintptr_t address, uint64_t entry, bool in_use)
 
 	if (!hash)
 		return false;
-	if (likely(load_relaxed(held_entry(address)) == hash))
+	if (likely(load_relaxed(checked_entry(address)) == hash))
 		return true;
 	if (known_pack(address, unwind_cfi_rule(address, in_use)) != entry)
 		return false;
-	store_relaxed(held_entry(address), hash);
+	store_relaxed(checked_entry(address), hash);
 	return true;
 }
 

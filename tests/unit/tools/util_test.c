@@ -54,6 +54,15 @@ static void test_printable(void **state)
 		{ "\xf0\x80\x82\x9b", "????" },
 		{ "\xed\xa0\x80", "???" }, /* half a pair */
 		{ "\xf4\x90\x80\x80", "????" },
+		/* what turns the direction of text, and what stands beside it */
+		{ "\xe2\x80\x8e|\xe2\x80\x8f", "???|???" },
+		{ "\xe2\x80\xaa|\xe2\x80\xae"
+		  "cba",
+		  "???|???cba" },
+		{ "\xe2\x81\xa6|\xe2\x81\xa9", "???|???" },
+		{ "\xd8\x9c|\xd8\x9b|\xd9\x9c", "??|\xd8\x9b|\xd9\x9c" },
+		{ "\xe2\x80\x8d|\xe2\x80\x90|\xe2\x80\xa9|\xe2\x80\xaf", NULL },
+		{ "\xe2\x81\xa5|\xe2\x81\xaa|\xe2\x82\xa6|\xe1\x80\xae", NULL },
 		{ "", NULL },
 	};
 	char text[64];

@@ -5,15 +5,15 @@
  *
  * Why:        docs/adr/0093.
  * Flow:       called by cmd_debug.c, fs/fs_store.c, info/info_change.c, top/top_keys.c and
- *             track/track_switch.c; calls inspect/debug_size.c, process/room.c. In: a snapshot, and
- *             the debug flags that its caches are to have; out: bytes, a message, and whether to go
- *             on.
+ *             track/track_switch.c; calls inspect/debug_size.c, process/headroom.c. In: a snapshot,
+ *             and the debug flags that its caches are to have; out: bytes, a message, and whether
+ *             to go on.
  */
 #include "command/need.h"
 
 #include "util.h"
 
-#define MUCH 4 /* the part of the room above which a warning says so */
+#define MUCH 4 /* the part of the headroom above which a warning says so */
 
 void need_add(struct need *need, struct snapshot *s, unsigned int index, slab_flags_t flags)
 {
@@ -49,7 +49,7 @@ static void add_pending(struct need *need, struct snapshot *s)
 }
 
 enum need_fits need_compare(struct need *need, const struct target *t, struct snapshot *s,
-			    struct room *room)
+			    struct headroom *headroom)
 {
 	uint64_t bytes = need_bytes(need);
 
@@ -57,10 +57,10 @@ enum need_fits need_compare(struct need *need, const struct target *t, struct sn
 		return NEED_FITS;
 	add_pending(need, s);
 	bytes += need->pending;
-	room_find(room, t->pid, s);
-	if (bytes > room->left)
+	headroom_find(headroom, t->pid, s);
+	if (bytes > headroom->left)
 		return NEED_TOO_MUCH;
-	return bytes > room->left / MUCH ? NEED_IS_MUCH : NEED_FITS;
+	return bytes > headroom->left / MUCH ? NEED_IS_MUCH : NEED_FITS;
 }
 
 /* ", and 1.2 GiB of freed blocks", nothing of 0 */
@@ -93,14 +93,14 @@ static void say(char text[TEXT], const struct need *need, const struct target *t
 /* What has no debug flags any more takes slabs without, while debug slabs are there. */
 static void check_back(const struct need *need, const struct target *t, struct snapshot *s)
 {
-	char more[UTIL_SIZE_TEXT], left[ROOM_TEXT];
-	struct room room;
+	char more[UTIL_SIZE_TEXT], left[HEADROOM_TEXT];
+	struct headroom headroom;
 
 	if (!need->back)
 		return;
-	room_find(&room, t->pid, s);
-	room_text(left, &room);
-	if (need->back > room.left)
+	headroom_find(&headroom, t->pid, s);
+	headroom_text(left, &headroom);
+	if (need->back > headroom.left)
 		util_warn(t->command,
 			  "process %d (%s) may take up to %s more until its debug slabs are empty; "
 			  "%s: where that is short take some caches first",
@@ -108,32 +108,32 @@ static void check_back(const struct need *need, const struct target *t, struct s
 }
 
 /* Do call stacks fit beside it? They are no part of the bound, as few programs have so many. */
-static bool stacks_fit(const struct need *need, const struct room *room)
+static bool stacks_fit(const struct need *need, const struct headroom *headroom)
 {
 	uint64_t bytes = need_bytes(need) + need->pending;
 
 	/* they are no part of the arena, nor of the library's limit */
-	return !need->stacks || room->whose == ROOM_LIBRARY || room->whose == ROOM_ARENA ||
-	       room->left - bytes >= DEBUG_SIZE_STACKS;
+	return !need->stacks || headroom->whose == HEADROOM_LIBRARY ||
+	       headroom->whose == HEADROOM_ARENA || headroom->left - bytes >= DEBUG_SIZE_STACKS;
 }
 
 int need_check(struct need *need, const struct target *t, struct snapshot *s, const char *how,
 	       const char *instead)
 {
 	enum need_fits fits = NEED_FITS;
-	char text[TEXT], left[ROOM_TEXT], stacks[PART] = "";
-	struct room room;
+	char text[TEXT], left[HEADROOM_TEXT], stacks[PART] = "";
+	struct headroom headroom;
 
 	check_back(need, t, s);
 	if (!need_bytes(need))
 		return EXIT_OK;
-	fits = need_compare(need, t, s, &room);
+	fits = need_compare(need, t, s, &headroom);
 	say(text, need, t, how);
-	room_text(left, &room);
+	headroom_text(left, &headroom);
 	if (fits == NEED_TOO_MUCH && !t->force)
 		return util_fail(t->command, "%s, and %s: %s. %s, or --force", text, left,
-				 room_risk(&room), instead);
-	if (fits != NEED_TOO_MUCH && !stacks_fit(need, &room))
+				 headroom_risk(&headroom), instead);
+	if (fits != NEED_TOO_MUCH && !stacks_fit(need, &headroom))
 		part(stacks, DEBUG_SIZE_STACKS, "of call stacks at most");
 	if (fits != NEED_FITS || *stacks)
 		util_warn(t->command, "%s%s; %s", text, stacks, left);

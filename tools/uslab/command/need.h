@@ -7,7 +7,7 @@
 #define TOOLS_NEED_H
 
 #include "inspect/debug_size.h"
-#include "process/room.h"
+#include "process/headroom.h"
 #include "process/target.h"
 
 /* Of some caches together; all 0 at first. */
@@ -33,11 +33,11 @@ uint64_t need_bytes(const struct need *need);
 enum need_fits { NEED_FITS, NEED_IS_MUCH, NEED_TOO_MUCH };
 
 /*
- * Has the process so much? Much is more than a quarter of the room: objects that will be more, and
- * the rest of the program, want some as well. *room is valid then.
+ * Has the process so much? Much is more than a quarter of the headroom: objects that will be more,
+ * and the rest of the program, want some as well. *headroom is valid then.
  */
 enum need_fits need_compare(struct need *need, const struct target *t, struct snapshot *s,
-			    struct room *room);
+			    struct headroom *headroom);
 
 /*
  * The same before a command. EXIT_OK, after a warning if it is much, or too much and target.force

@@ -253,13 +253,13 @@ bool fs_store_fits(const struct fs *fs, unsigned int cache, const struct fs_requ
 {
 	const struct target *target = &fs->source.target;
 	struct need need = { .bytes = 0 };
-	struct room room;
+	struct headroom headroom;
 
 	if (request->command != CONTROL_DEBUG || target->force)
 		return true;
 	need_add(&need, fs->s, cache,
 		 debug_flags_change(request->argument, fs->s->cache[cache].flags));
-	return need_compare(&need, target, fs->s, &room) != NEED_TOO_MUCH;
+	return need_compare(&need, target, fs->s, &headroom) != NEED_TOO_MUCH;
 }
 
 int fs_store_send(struct fs *fs, const struct fs_request *request)

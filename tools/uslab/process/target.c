@@ -197,21 +197,21 @@ static int fail_snapshot(const struct target *t, const struct target_root *root,
 
 /* ---- /proc ----------------------------------------------------------------------------------- */
 
-static void read_program(struct target *t)
+void target_read_name(pid_t pid, char name[TARGET_NAME_BYTES])
 {
 	char path[40];
 	ssize_t n = 0;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)t->pid);
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		n = read(fd, t->program, sizeof(t->program) - 1);
+		n = read(fd, name, TARGET_NAME_BYTES - 1);
 		close(fd);
 	}
 	/* the last byte is the kernel's newline; others are the name's */
-	t->program[n > 0 ? n - 1 : 0] = '\0';
-	util_make_line(t->program);
+	name[n > 0 ? n - 1 : 0] = '\0';
+	util_make_line(name);
 }
 
 /* Takes a line of /proc/PID/maps; false: out of memory. Lines without a file are passed over. */
@@ -404,7 +404,7 @@ int target_find(struct target *t, const char *command, pid_t pid, struct file_se
 
 	ret = read_maps(t, &maps);
 	if (!ret)
-		read_program(t);
+		target_read_name(t->pid, t->program);
 	if (!ret)
 		ret = search_objects(t, without, &maps);
 	if (!ret && !t->nr_roots)

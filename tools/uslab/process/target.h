@@ -15,6 +15,7 @@
 #include "inspect/snapshot.h"
 
 #define TARGET_MAX_ROOTS 8
+#define TARGET_NAME_BYTES 32
 
 struct target_root {
 	uint64_t address;
@@ -28,7 +29,7 @@ struct target {
 	pid_t pid;
 	/* commands also to a process with a filter of system calls (command.h); false at first */
 	bool force;
-	char program[32]; /* its name in /proc/PID/comm, printable */
+	char program[TARGET_NAME_BYTES];
 	struct remote remote;
 	unsigned int symbol_reads; /* left, of objects whose file cannot be opened: symbol.h */
 	unsigned int nr_roots;
@@ -61,6 +62,9 @@ int target_take(struct target *t, const struct target_root *root, struct snapsho
 
 /* The same, in words: EXIT_OK or EXIT_FAILED. */
 int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s);
+
+/* The name of a process in /proc/PID/comm, printable; "" if there is none. */
+void target_read_name(pid_t pid, char name[TARGET_NAME_BYTES]);
 
 /* The message about a process that may not be read; yama is the path of ptrace_scope. */
 void target_permission_text(char *buf, size_t size, const char *yama);

@@ -71,6 +71,12 @@ static const struct option_table options = { .command = PS_COMMAND,
 /* Who is not root sees his own processes. */
 static void warn_closed(const struct ps_table *table)
 {
+	if (table->left)
+		util_warn(
+			PS_COMMAND,
+			"%u processes do not answer: the last %zu were not looked at; end some of "
+			"the former, or use: uslab info -p PID",
+			table->silent, table->left);
 	if (table->closed)
 		util_warn(PS_COMMAND,
 			  "%u other process%s may not be looked into: that takes root, or "
@@ -100,6 +106,8 @@ int cmd_ps(int argc, char **argv)
 			status = util_fail(PS_COMMAND, "out of memory");
 		fflush(stdout);
 		warn_closed(&table);
+		if (table.left)
+			status = EXIT_FAILED;
 	}
 	ps_free(&table);
 	return util_finish(PS_COMMAND, status);

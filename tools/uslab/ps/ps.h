@@ -13,6 +13,8 @@
 
 #include <uslab/slab.h>
 
+#include "process/target.h"
+
 #define PS_COMMAND "ps"
 
 enum ps_state {
@@ -26,7 +28,7 @@ enum ps_state {
 
 struct ps_row {
 	pid_t pid;
-	char program[32];
+	char program[TARGET_NAME_BYTES];
 	char object[PATH_MAX]; /* file that has uslab in it, as the process sees it; printable */
 	char version[16];      /* of that copy; printable */
 	uint32_t data_version;
@@ -47,6 +49,8 @@ struct ps_table {
 	struct ps_row *rows; /* by PID */
 	size_t count, room;
 	unsigned int closed; /* processes that may not be looked into */
+	unsigned int silent; /* that do not answer */
+	size_t left;	     /* not looked at, as too many do not */
 };
 
 /* ---- ps_rows.c ---- */

@@ -31,7 +31,14 @@
 #include "ps/ps.h"
 #include "util.h"
 
-#define ANSWER_MS 5000 /* the largest arena takes some seconds */
+/*
+ * How long an answer is waited for: the largest arena takes some seconds. Somebody may start any
+ * number of processes that do not answer; the list is to come in less than a minute.
+ */
+#define ANSWER_MS 5000
+#define PATIENT 2	   /* so often */
+#define ANSWER_SOON_MS 250 /* from then on */
+#define MAX_SILENT 64
 
 /* What a worker writes: it begins with a process, rows of it, it has ended with it. */
 struct message {
@@ -168,14 +175,19 @@ static void work(int to, const struct list *list, size_t from)
 
 /* ---- who waits for it ------------------------------------------------------------------------ */
 
+static int patience(const struct ps_table *table)
+{
+	return table->silent < PATIENT ? ANSWER_MS : ANSWER_SOON_MS;
+}
+
 /* 1; 0: the worker has ended; -ETIMEDOUT. */
-static int get(int from, void *data, size_t size)
+static int get(int from, int patience_ms, void *data, size_t size)
 {
 	char *to = data;
 
 	while (size) {
 		struct pollfd ready = { .fd = from, .events = POLLIN };
-		int found = poll(&ready, 1, ANSWER_MS);
+		int found = poll(&ready, 1, patience_ms);
 		ssize_t n;
 
 		if (found < 0 && errno == EINTR)
@@ -194,22 +206,13 @@ static int get(int from, void *data, size_t size)
 static bool add_silent(struct ps_table *table, pid_t pid)
 {
 	struct ps_row *row = add_row(table);
-	char path[40];
-	ssize_t n = 0;
-	int fd;
 
 	if (!row)
 		return false;
 	row->pid = pid;
 	row->state = PS_NO_ANSWER;
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, row->program, sizeof(row->program) - 1);
-		close(fd);
-	}
-	row->program[n > 0 ? n - 1 : 0] = '\0';
-	util_make_line(row->program);
+	target_read_name(pid, row->program);
+	table->silent++;
 	return true;
 }
 
@@ -220,9 +223,11 @@ static int take_messages(struct ps_table *table, struct progress *progress, cons
 	struct message message;
 	int ret;
 
-	while ((ret = get(from, &message, sizeof(message))) > 0) {
+	while ((ret = get(from, patience(table), &message, sizeof(message))) > 0) {
 		struct ps_row *row;
 
+		if (message.at >= list->count)
+			return -EPROTO;
 		*at = message.at;
 		if (message.kind == NO_MEMORY)
 			return -ENOMEM;
@@ -234,7 +239,7 @@ static int take_messages(struct ps_table *table, struct progress *progress, cons
 		row = add_row(table);
 		if (!row)
 			return -ENOMEM;
-		ret = get(from, row, sizeof(*row));
+		ret = get(from, patience(table), row, sizeof(*row));
 		if (ret <= 0) {
 			table->count--;
 			return ret;
@@ -312,8 +317,9 @@ int ps_take(struct ps_table *table)
 		ret = -ENOMEM;
 	closedir(proc);
 	progress_start(&progress, PS_COMMAND);
-	while (!ret && at < list.count)
+	while (!ret && at < list.count && table->silent < MAX_SILENT)
 		ret = run_worker(table, &progress, &list, &at);
+	table->left = list.count - at;
 	progress_end(&progress);
 	free(list.pid);
 	return ret ? util_fail(PS_COMMAND, "%s", strerror(-ret)) : EXIT_OK;

@@ -137,17 +137,17 @@ double top_key_expire(struct top *top)
 /* May the process lack the memory for these debug flags? Then the last line says so. */
 static bool is_too_much(struct top *top, const struct snapshot_cache *c, const char *argument)
 {
-	char more[UTIL_SIZE_TEXT], left[ROOM_TEXT];
+	char more[UTIL_SIZE_TEXT], left[HEADROOM_TEXT];
 	struct need need = { .bytes = 0 };
-	struct room room;
+	struct headroom headroom;
 
 	if (top->source.target.force)
 		return false;
 	need_add(&need, top->snapshot, (unsigned int)(c - top->snapshot->cache),
 		 debug_flags_change(argument, c->flags));
-	if (need_compare(&need, &top->source.target, top->snapshot, &room) != NEED_TOO_MUCH)
+	if (need_compare(&need, &top->source.target, top->snapshot, &headroom) != NEED_TOO_MUCH)
 		return false;
-	room_text(left, &room);
+	headroom_text(left, &headroom);
 	snprintf(top->message, sizeof(top->message), "up to %s more, but %.*s; see --force",
 		 util_size(more, sizeof(more), need_bytes(&need)), TOP_TEXT - 64, left);
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/process/room_test.c - the room of processes in made-up trees of cgroups
+ * unit/tools/process/headroom_test.c - the headroom of processes in made-up trees of cgroups
  *
  * Each test has a folder: proc/cgroup, proc/root (the process' own files), mounts, meminfo, and
  * here/, where this tool would have cgroups mounted.
@@ -18,12 +18,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "process/room.h"
+#include "process/headroom.h"
 
 #define MB (1ull << 20)
 
 static char base[64];
-static char text[ROOM_TEXT];
+static char text[HEADROOM_TEXT];
 
 static const char *at(const char *name)
 {
@@ -90,7 +90,7 @@ static int setup(void **state)
 	char mounts[1024];
 
 	(void)state;
-	strcpy(base, "/tmp/uslab-room-XXXXXX");
+	strcpy(base, "/tmp/uslab-headroom-XXXXXX");
 	if (!mkdtemp(base))
 		return -1;
 	snprintf(mounts, sizeof(mounts),
@@ -114,72 +114,72 @@ static int teardown(void **state)
 	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct room read_room(void)
+static struct headroom read_headroom(void)
 {
 	char process[80], mounts[80], machine[80];
-	const struct room_files files = { process, mounts, machine, true };
-	struct room room;
+	const struct headroom_files files = { process, mounts, machine, true };
+	struct headroom headroom;
 
 	snprintf(process, sizeof(process), "%s/proc", base);
 	snprintf(mounts, sizeof(mounts), "%s/mounts", base);
 	snprintf(machine, sizeof(machine), "%s/meminfo", base);
-	room_read(&room, &files);
-	room_text(text, &room);
-	return room;
+	headroom_read(&headroom, &files);
+	headroom_text(text, &headroom);
+	return headroom;
 }
 
-#define CHECK(room, whose_, left_)                      \
-	do {                                            \
-		assert_int_equal((room).whose, whose_); \
-		assert_int_equal((room).left, left_);   \
+#define CHECK(headroom, whose_, left_)                      \
+	do {                                                \
+		assert_int_equal((headroom).whose, whose_); \
+		assert_int_equal((headroom).left, left_);   \
 	} while (0)
 
 /* No cgroup has a limit: the machine has. */
 static void test_machine(void **state)
 {
-	struct room room = read_room();
+	struct headroom headroom = read_headroom();
 
 	(void)state;
-	CHECK(room, ROOM_MACHINE, 4096 * MB);
+	CHECK(headroom, HEADROOM_MACHINE, 4096 * MB);
 	assert_string_equal(text, "the machine has 4.0 GiB available");
 	write_file("meminfo", "MemTotal: 8000000 kB\n"); /* kernels before 3.14 */
-	room = read_room();
-	CHECK(room, ROOM_UNKNOWN, UINT64_MAX);
+	headroom = read_headroom();
+	CHECK(headroom, HEADROOM_UNKNOWN, UINT64_MAX);
 	assert_string_equal(text, "");
 	unlink(at("meminfo"));
 	unlink(at("mounts"));
 	unlink(at("proc/cgroup"));
-	CHECK(read_room(), ROOM_UNKNOWN, UINT64_MAX);
+	CHECK(read_headroom(), HEADROOM_UNKNOWN, UINT64_MAX);
 }
 
 static void test_version_2(void **state)
 {
-	struct room room;
+	struct headroom headroom;
 
 	(void)state;
 	write_file("proc/cgroup", "3:cpu:/elsewhere\n0::/pods/x\n");
 	group2("here/v2/pods/x", "471859200\n", "536870912\n", "max\n", "20971520");
-	room = read_room();
-	CHECK(room, ROOM_CGROUP, 82 * MB); /* 512 less 450, with 20 of unused files */
-	assert_int_equal(room.limit, 512 * MB);
+	headroom = read_headroom();
+	CHECK(headroom, HEADROOM_CGROUP, 82 * MB); /* 512 less 450, with 20 of unused files */
+	assert_int_equal(headroom.limit, 512 * MB);
 	assert_string_equal(text, "its memory limit (cgroup /pods/x, 512.0 MiB) leaves 82.0 MiB");
-	assert_string_equal(room_risk(&room), "it may be killed for that");
+	assert_string_equal(headroom_risk(&headroom), "it may be killed for that");
 	write_file("here/v2/pods/x/memory.stat", "active_file 10485760\ninactive_file 20971520\n");
-	CHECK(read_room(), ROOM_CGROUP, 92 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 92 * MB);
 	/* more files than memory: nothing is used */
 	group2("here/v2/pods/x", "471859200\n", "536870912\n", "max\n", "999999999999");
-	CHECK(read_room(), ROOM_CGROUP, 512 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 512 * MB);
 	/* over the limit for a moment */
 	group2("here/v2/pods/x", "600000000\n", "536870912\n", "max\n", "0");
-	CHECK(read_room(), ROOM_CGROUP, 0);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 0);
 	group2("here/v2/pods/x", "471859200\n", "536870912\n", "472907776\n", "0");
-	room = read_room();
-	CHECK(room, ROOM_HIGH, MB);
+	headroom = read_headroom();
+	CHECK(headroom, HEADROOM_HIGH, MB);
 	assert_string_equal(text, "its memory limit (memory.high of cgroup /pods/x, 451.0 MiB) "
 				  "leaves 1.0 MiB");
-	assert_string_equal(room_risk(&room), "it may stand still for that");
+	assert_string_equal(headroom_risk(&headroom), "it may stand still for that");
 	group2("here/v2/pods/x", "471859200\n", "max\n", "max\n", "0");
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 }
 
 /* Each above it may be the one that leaves the least, that of the mount as well. */
@@ -190,10 +190,10 @@ static void test_ancestors(void **state)
 	group2("here/v2/a/b/c", "1048576", "max", NULL, NULL);
 	group2("here/v2/a/b", "2097152", "10485760", NULL, NULL);
 	group2("here/v2/a", "9437184", "12582912", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 3 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 3 * MB);
 	assert_non_null(strstr(text, "(cgroup /a, 12.0 MiB)"));
 	group2("here/v2", "9437184", "10485760", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, MB);
 	assert_non_null(strstr(text, "(cgroup /, 10.0 MiB)"));
 }
 
@@ -203,16 +203,16 @@ static void test_version_1(void **state)
 	write_file("proc/cgroup", "5:cpu:/y\n4:hugetlb,memory:/y/z\n0::/\n");
 	write_file("here/v1/y/z/memory.usage_in_bytes", "104857600\n");
 	write_file("here/v1/y/z/memory.limit_in_bytes", "9223372036854771712\n"); /* none */
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 	write_file("here/v1/y/memory.usage_in_bytes", "104857600\n");
 	write_file("here/v1/y/memory.limit_in_bytes", "157286400\n");
 	write_file("here/v1/y/memory.soft_limit_in_bytes", "1\n");
 	write_file("here/v1/y/memory.stat", "inactive_file 1\ntotal_inactive_file 10485760\n");
-	CHECK(read_room(), ROOM_CGROUP, 60 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 60 * MB);
 	assert_non_null(strstr(text, "(cgroup /y, 150.0 MiB)"));
 	/* and both versions: the least */
 	group2("here/v2", "0", "52428800", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 50 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 50 * MB);
 }
 
 /* A part of the hierarchy is mounted, as in a container without a namespace of cgroups. */
@@ -227,10 +227,10 @@ static void test_part(void **state)
 	write_file("proc/cgroup", "0::/docker/ab/in\n");
 	group2("here/v2", "0", "20971520", NULL, NULL);
 	group2("here/v2/in", "0", "10485760", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 10 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 10 * MB);
 	assert_non_null(strstr(text, "(cgroup /docker/ab/in, "));
 	write_file("proc/cgroup", "0::/docker/abc\n"); /* another one, which is not mounted here */
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 }
 
 /* In another namespace of cgroups: what the process has mounted counts. */
@@ -240,16 +240,16 @@ static void test_elsewhere(void **state)
 	write_file("proc/cgroup", "0::/not/here\n");
 	group2("here/v2", "0", "1048576", NULL, NULL); /* not one of its own */
 	group2("proc/root/sys/fs/cgroup", "0", "20971520", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 20 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 20 * MB);
 	assert_non_null(strstr(text, "(cgroup /, 20.0 MiB)"));
 	group2("proc/root/sys/fs/cgroup/not/here", "0", "10485760", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 10 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 10 * MB);
 	write_file("proc/cgroup", "0::/../../outside\n");
-	CHECK(read_room(), ROOM_CGROUP, 20 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 20 * MB);
 	write_file("proc/cgroup", "4:memory:/../x\n");
 	write_file("proc/root/sys/fs/cgroup/memory/memory.usage_in_bytes", "1048576");
 	write_file("proc/root/sys/fs/cgroup/memory/memory.limit_in_bytes", "6291456");
-	CHECK(read_room(), ROOM_CGROUP, 5 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 5 * MB);
 }
 
 /* Links below the root of the process lead nowhere, and only regular files are opened. */
@@ -260,13 +260,13 @@ static void test_traps(void **state)
 	group2("trap", "0", "1048576", NULL, NULL);
 	make_folders("proc/root/sys/fs/x");
 	assert_int_equal(symlink(at("trap"), at("proc/root/sys/fs/cgroup")), 0);
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 	assert_int_equal(unlink(at("proc/root/sys/fs/cgroup")), 0);
 	write_file("proc/root/sys/fs/cgroup/memory.current", "0");
 	assert_int_equal(symlink(at("trap/memory.max"), at("proc/root/sys/fs/cgroup/memory.max")),
 			 0);
 	assert_int_equal(mkfifo(at("proc/root/sys/fs/cgroup/memory.high"), 0600), 0);
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 }
 
 static void test_garbage(void **state)
@@ -291,21 +291,21 @@ static void test_garbage(void **state)
 	for (unsigned int i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		group2("here/v2/g", "1", words[i], words[i], words[i]);
 		if (strcmp(words[i], "5 MB") != 0)
-			CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+			CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 		group2("here/v2/g", words[i], "1048576", "1048576", "1");
-		read_room();
+		read_headroom();
 	}
 	for (unsigned int i = 0; i < sizeof(cgroups) / sizeof(cgroups[0]); i++) {
 		write_file("proc/cgroup", cgroups[i]);
-		CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+		CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 	}
 	memset(many, 'a', sizeof(many) - 1);
 	write_file("proc/cgroup", many);
 	write_file("here/v2/memory.max", many);
 	write_file("mounts", many);
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 	write_file("meminfo", "MemAvailable: lots\n");
-	CHECK(read_room(), ROOM_UNKNOWN, UINT64_MAX);
+	CHECK(read_headroom(), HEADROOM_UNKNOWN, UINT64_MAX);
 }
 
 /* Of a folder that is none of the kernel's nothing is taken. */
@@ -317,9 +317,9 @@ static void test_data(void **state)
 	write_file("proc/limits",
 		   "Limit  Soft Limit  Hard Limit  Units\n"
 		   "Max data size             unlimited            unlimited  bytes\n");
-	CHECK(read_room(), ROOM_MACHINE, 4096 * MB);
+	CHECK(read_headroom(), HEADROOM_MACHINE, 4096 * MB);
 	write_file("proc/limits", "Max data size             3145728   9999999  bytes\n");
-	CHECK(read_room(), ROOM_DATA, 2 * MB);
+	CHECK(read_headroom(), HEADROOM_DATA, 2 * MB);
 	assert_string_equal(text, "its data limit (ulimit -d, 3.0 MiB) leaves 2.0 MiB");
 }
 
@@ -335,14 +335,14 @@ static void test_blank(void **state)
 	write_file("proc/cgroup", "0::/pod\n");
 	make_folders("here/v2 x/pod");
 	group2("here/v2 x/pod", "1048576", "4194304", NULL, NULL);
-	CHECK(read_room(), ROOM_CGROUP, 3 * MB);
+	CHECK(read_headroom(), HEADROOM_CGROUP, 3 * MB);
 }
 
 static void test_no_cgroup(void **state)
 {
 	char process[80], mounts[80], machine[80];
-	const struct room_files files = { process, mounts, machine, false };
-	struct room room;
+	const struct headroom_files files = { process, mounts, machine, false };
+	struct headroom headroom;
 
 	(void)state;
 	snprintf(process, sizeof(process), "%s/proc", base);
@@ -351,30 +351,30 @@ static void test_no_cgroup(void **state)
 	write_file("proc/cgroup", "0::/pods\n");
 	group2("here/v2/pods", "0", "1048576", NULL, NULL);
 	group2("proc/root/sys/fs/cgroup", "0", "1048576", NULL, NULL);
-	room_read(&room, &files);
-	CHECK(room, ROOM_MACHINE, 4096 * MB);
+	headroom_read(&headroom, &files);
+	CHECK(headroom, HEADROOM_MACHINE, 4096 * MB);
 }
 
 /* This process, with a limit of its own. */
 static void test_limit(void **state)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
-	struct room room;
+	struct headroom headroom;
 
 	(void)state;
 	assert_non_null(s);
-	room_find(&room, getpid(), s);
-	assert_int_not_equal(room.whose, ROOM_LIBRARY);
+	headroom_find(&headroom, getpid(), s);
+	assert_int_not_equal(headroom.whose, HEADROOM_LIBRARY);
 	s->totals.limit = MB;
 	s->totals.held_bytes = MB / 4;
-	room_find(&room, getpid(), s);
-	CHECK(room, ROOM_LIBRARY, MB / 4 * 3);
-	room_text(text, &room);
+	headroom_find(&headroom, getpid(), s);
+	CHECK(headroom, HEADROOM_LIBRARY, MB / 4 * 3);
+	headroom_text(text, &headroom);
 	assert_string_equal(text, "its limit of uslab (1.0 MiB) leaves 768.0 KiB");
-	assert_string_equal(room_risk(&room), "its allocations may fail for that");
+	assert_string_equal(headroom_risk(&headroom), "its allocations may fail for that");
 	s->totals.held_bytes = 2 * MB;
-	room_find(&room, getpid(), s);
-	CHECK(room, ROOM_LIBRARY, 0);
+	headroom_find(&headroom, getpid(), s);
+	CHECK(headroom, HEADROOM_LIBRARY, 0);
 	free(s);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/process/room.c - how much memory a process may still have
+ * uslab/process/headroom.c - how much memory a process may still have
  *
  * Why:        docs/adr/0093.
  * Data:       none.
  * Flow:       called by command/need.c and top/top_keys.c. In: files in /proc and of cgroups, a
- *             snapshot; out: the least room, and whose it is.
+ *             snapshot; out: the least headroom, and whose it is.
  *
- * A cgroup has what its limit leaves beside what it uses; pages of files count as room, since the
- * kernel takes them back before it ends a process. Each cgroup from the process' own up to
- * the root of what is mounted may be the one with the least. The path in /proc/PID/cgroup is looked
+ * A cgroup has what its limit leaves beside what it uses; pages of files count as headroom, since
+ * the kernel takes them back before it ends a process. Each cgroup from the process' own up to the
+ * root of what is mounted may be the one with the least. The path in /proc/PID/cgroup is looked
  * for where this tool has cgroups mounted. Where it is not there, since one of the two is in a
  * namespace of cgroups, it is looked for where the process has them mounted: what is mounted there
  * is the cgroup of its container, with the limit of that.
@@ -19,7 +19,7 @@
  * only numbers are taken from these.
  */
 #define _GNU_SOURCE
-#include "process/room.h"
+#include "process/headroom.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static const struct names {
 	const char *used;
 	const char *max;
 	const char *high;     /* NULL: none */
-	const char *files[2]; /* lately used, and not */
+	const char *files[2]; /* not used lately, and used */
 } names[] = {
 	{ "memory.usage_in_bytes",
 	  "memory.limit_in_bytes",
@@ -116,20 +116,21 @@ static const struct names {
 	{ "memory.current", "memory.max", "memory.high", { "inactive_file", "active_file" } },
 };
 
-static void note(struct room *room, enum room_whose whose, uint64_t limit, uint64_t used,
-		 const char *cgroup)
+static void note(struct headroom *headroom, enum headroom_whose whose, uint64_t limit,
+		 uint64_t used, const char *cgroup)
 {
 	uint64_t left = limit > used ? limit - used : 0;
 
-	if (left >= room->left)
+	if (left >= headroom->left)
 		return;
-	room->whose = whose;
-	room->left = left;
-	room->limit = limit;
-	snprintf(room->cgroup, sizeof(room->cgroup), "%.*s", ROOM_NAME - 1, *cgroup ? cgroup : "/");
+	headroom->whose = whose;
+	headroom->left = left;
+	headroom->limit = limit;
+	snprintf(headroom->cgroup, sizeof(headroom->cgroup), "%.*s", HEADROOM_NAME - 1,
+		 *cgroup ? cgroup : "/");
 }
 
-static void look(struct room *room, int folder, const struct names *n, const char *cgroup)
+static void look(struct headroom *headroom, int folder, const struct names *n, const char *cgroup)
 {
 	uint64_t limit, used, files;
 	char text[TEXT_BYTES];
@@ -141,9 +142,9 @@ static void look(struct room *room, int folder, const struct names *n, const cha
 			if (find_bytes(text, n->files[i], &files))
 				used -= files < used ? files : used;
 	if (read_bytes(folder, n->max, &limit))
-		note(room, ROOM_CGROUP, limit, used, cgroup);
+		note(headroom, HEADROOM_CGROUP, limit, used, cgroup);
 	if (n->high && read_bytes(folder, n->high, &limit))
-		note(room, ROOM_HIGH, limit, used, cgroup);
+		note(headroom, HEADROOM_HIGH, limit, used, cgroup);
 }
 
 /* ---- from a folder down ---------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ static int go_down(int folder, const char *path)
  * The cgroups from a folder, which is closed, down the path. shown: the path of the folder itself.
  * false: it is no cgroup, or the path is not there as a whole.
  */
-static bool look_down(struct room *room, int folder, const char *shown, const char *path,
+static bool look_down(struct headroom *headroom, int folder, const char *shown, const char *path,
 		      const struct names *n, bool made_up)
 {
 	char name[NAME_MAX + 1], cgroup[PATH_MAX];
@@ -205,7 +206,7 @@ static bool look_down(struct room *room, int folder, const char *shown, const ch
 	snprintf(cgroup, sizeof(cgroup), "%s", strcmp(shown, "/") ? shown : "");
 	while (folder >= 0) {
 		if (made_up || is_of_cgroups(folder))
-			look(room, folder, n, cgroup);
+			look(headroom, folder, n, cgroup);
 		else
 			all = false;
 		if (!next_name(&path, name))
@@ -247,7 +248,7 @@ static bool has_word(const char *words, const char *word)
 }
 
 /* "4:memory:/path" in version 1, "0::/path" in version 2. */
-static bool find_path(char path[PATH_MAX], const struct room_files *files, bool v2)
+static bool find_path(char path[PATH_MAX], const struct headroom_files *files, bool v2)
 {
 	char text[TEXT_BYTES];
 	char file[PATH_MAX];
@@ -315,7 +316,8 @@ static const char *below(const char *path, const char *root)
 }
 
 /* Where this tool has them mounted. false: not there. */
-static bool look_here(struct room *room, const struct room_files *files, const char *path, bool v2)
+static bool look_here(struct headroom *headroom, const struct headroom_files *files,
+		      const char *path, bool v2)
 {
 	FILE *mounts = fopen(files->mounts, "re");
 	char root[PATH_MAX], point[PATH_MAX];
@@ -324,13 +326,13 @@ static bool look_here(struct room *room, const struct room_files *files, const c
 	size_t size = 0;
 
 	while (mounts && !done && getline(&line, &size, mounts) > 0) {
-		struct room found = { .left = UINT64_MAX };
+		struct headroom found = { .left = UINT64_MAX };
 		const char *rest = parse_mount(line, v2, root, point) ? below(path, root) : NULL;
 
 		done = rest && look_down(&found, open(point, O_PATH | O_DIRECTORY | O_CLOEXEC),
 					 root, rest, &names[v2], files->made_up);
-		if (done && found.left < room->left)
-			*room = found;
+		if (done && found.left < headroom->left)
+			*headroom = found;
 	}
 	free(line);
 	if (mounts)
@@ -339,7 +341,8 @@ static bool look_here(struct room *room, const struct room_files *files, const c
 }
 
 /* Where the process has them mounted: what is mounted there is at least its container's. */
-static void look_there(struct room *room, const struct room_files *files, const char *path, bool v2)
+static void look_there(struct headroom *headroom, const struct headroom_files *files,
+		       const char *path, bool v2)
 {
 	char root[PATH_MAX];
 	int folder;
@@ -347,34 +350,34 @@ static void look_there(struct room *room, const struct room_files *files, const 
 	snprintf(root, sizeof(root), "%s/root", files->process);
 	folder = go_down(open(root, O_PATH | O_DIRECTORY | O_CLOEXEC),
 			 v2 ? "sys/fs/cgroup" : "sys/fs/cgroup/memory");
-	look_down(room, folder, "/", path, &names[v2], files->made_up);
+	look_down(headroom, folder, "/", path, &names[v2], files->made_up);
 }
 
-static void look_at_cgroups(struct room *room, const struct room_files *files, bool v2)
+static void look_at_cgroups(struct headroom *headroom, const struct headroom_files *files, bool v2)
 {
 	char path[PATH_MAX];
 
-	if (find_path(path, files, v2) && !look_here(room, files, path, v2))
-		look_there(room, files, path, v2);
+	if (find_path(path, files, v2) && !look_here(headroom, files, path, v2))
+		look_there(headroom, files, path, v2);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void look_at_machine(struct room *room, const struct room_files *files)
+static void look_at_machine(struct headroom *headroom, const struct headroom_files *files)
 {
 	char text[TEXT_BYTES];
 	uint64_t kib;
 
 	if (!read_open(open(files->machine, O_RDONLY | O_CLOEXEC), text, sizeof(text)) ||
-	    !find_bytes(text, "MemAvailable:", &kib) || kib * 1024 >= room->left)
+	    !find_bytes(text, "MemAvailable:", &kib) || kib * 1024 >= headroom->left)
 		return;
-	room->whose = ROOM_MACHINE;
-	room->left = kib * 1024;
-	room->limit = 0;
+	headroom->whose = HEADROOM_MACHINE;
+	headroom->left = kib * 1024;
+	headroom->limit = 0;
 }
 
-/* RLIMIT_DATA; of RLIMIT_AS the arena has had its part, see room_find(). */
-static void look_at_data(struct room *room, const struct room_files *files)
+/* RLIMIT_DATA; of RLIMIT_AS the arena has had its part, see headroom_find(). */
+static void look_at_data(struct headroom *headroom, const struct headroom_files *files)
 {
 	char text[TEXT_BYTES], file[PATH_MAX];
 	uint64_t limit, kib;
@@ -386,81 +389,83 @@ static void look_at_data(struct room *room, const struct room_files *files)
 	snprintf(file, sizeof(file), "%s/status", files->process);
 	if (read_open(open(file, O_RDONLY | O_CLOEXEC), text, sizeof(text)) &&
 	    find_bytes(text, "VmData:", &kib))
-		note(room, ROOM_DATA, limit, kib * 1024, "");
+		note(headroom, HEADROOM_DATA, limit, kib * 1024, "");
 }
 
-void room_read(struct room *room, const struct room_files *files)
+void headroom_read(struct headroom *headroom, const struct headroom_files *files)
 {
-	*room = (struct room){ .left = UINT64_MAX };
-	look_at_cgroups(room, files, false);
-	look_at_cgroups(room, files, true);
-	look_at_machine(room, files);
-	look_at_data(room, files);
+	*headroom = (struct headroom){ .left = UINT64_MAX };
+	look_at_cgroups(headroom, files, false);
+	look_at_cgroups(headroom, files, true);
+	look_at_machine(headroom, files);
+	look_at_data(headroom, files);
 }
 
-void room_find(struct room *room, pid_t pid, const struct snapshot *s)
+void headroom_find(struct headroom *headroom, pid_t pid, const struct snapshot *s)
 {
 	char process[32];
-	const struct room_files files = { .process = process,
-					  .mounts = "/proc/self/mountinfo",
-					  .machine = "/proc/meminfo" };
+	const struct headroom_files files = { .process = process,
+					      .mounts = "/proc/self/mountinfo",
+					      .machine = "/proc/meminfo" };
 
 	snprintf(process, sizeof(process), "/proc/%d", (int)pid);
-	room_read(room, &files);
+	headroom_read(headroom, &files);
 	if (s->totals.limit)
-		note(room, ROOM_LIBRARY, s->totals.limit, s->totals.held_bytes, "");
+		note(headroom, HEADROOM_LIBRARY, s->totals.limit, s->totals.held_bytes, "");
 	if (s->totals.arena_limit)
-		note(room, ROOM_ARENA, s->totals.arena_limit,
+		note(headroom, HEADROOM_ARENA, s->totals.arena_limit,
 		     s->totals.arena_bytes - MIN(s->totals.free_bytes, s->totals.arena_bytes), "");
 }
 
 /* ---- what is said of it ---------------------------------------------------------------------- */
 
-void room_text(char text[ROOM_TEXT], const struct room *room)
+void headroom_text(char text[HEADROOM_TEXT], const struct headroom *headroom)
 {
 	char left[UTIL_SIZE_TEXT], limit[UTIL_SIZE_TEXT];
 
-	util_size(left, sizeof(left), room->left);
-	util_size(limit, sizeof(limit), room->limit);
-	switch (room->whose) {
-	case ROOM_CGROUP:
-		snprintf(text, ROOM_TEXT, "its memory limit (cgroup %s, %s) leaves %s",
-			 room->cgroup, limit, left);
+	util_size(left, sizeof(left), headroom->left);
+	util_size(limit, sizeof(limit), headroom->limit);
+	switch (headroom->whose) {
+	case HEADROOM_CGROUP:
+		snprintf(text, HEADROOM_TEXT, "its memory limit (cgroup %s, %s) leaves %s",
+			 headroom->cgroup, limit, left);
 		break;
-	case ROOM_HIGH:
-		snprintf(text, ROOM_TEXT,
-			 "its memory limit (memory.high of cgroup %s, %s) leaves %s", room->cgroup,
-			 limit, left);
+	case HEADROOM_HIGH:
+		snprintf(text, HEADROOM_TEXT,
+			 "its memory limit (memory.high of cgroup %s, %s) leaves %s",
+			 headroom->cgroup, limit, left);
 		break;
-	case ROOM_MACHINE:
-		snprintf(text, ROOM_TEXT, "the machine has %s available", left);
+	case HEADROOM_MACHINE:
+		snprintf(text, HEADROOM_TEXT, "the machine has %s available", left);
 		break;
-	case ROOM_LIBRARY:
-		snprintf(text, ROOM_TEXT, "its limit of uslab (%s) leaves %s", limit, left);
+	case HEADROOM_LIBRARY:
+		snprintf(text, HEADROOM_TEXT, "its limit of uslab (%s) leaves %s", limit, left);
 		break;
-	case ROOM_ARENA:
-		snprintf(text, ROOM_TEXT, "its arena (%s, see ulimit -v) leaves %s", limit, left);
+	case HEADROOM_ARENA:
+		snprintf(text, HEADROOM_TEXT, "its arena (%s, see ulimit -v) leaves %s", limit,
+			 left);
 		break;
-	case ROOM_DATA:
-		snprintf(text, ROOM_TEXT, "its data limit (ulimit -d, %s) leaves %s", limit, left);
+	case HEADROOM_DATA:
+		snprintf(text, HEADROOM_TEXT, "its data limit (ulimit -d, %s) leaves %s", limit,
+			 left);
 		break;
-	case ROOM_UNKNOWN:
+	case HEADROOM_UNKNOWN:
 		text[0] = '\0';
 		break;
 	}
 }
 
-const char *room_risk(const struct room *room)
+const char *headroom_risk(const struct headroom *headroom)
 {
 	static const char *const risks[] = {
-		[ROOM_UNKNOWN] = "",
-		[ROOM_CGROUP] = "it may be killed for that",
-		[ROOM_HIGH] = "it may stand still for that",
-		[ROOM_MACHINE] = "it or another process may be killed for that",
-		[ROOM_LIBRARY] = "its allocations may fail for that",
-		[ROOM_ARENA] = "its allocations may fail for that",
-		[ROOM_DATA] = "its allocations may fail for that",
+		[HEADROOM_UNKNOWN] = "",
+		[HEADROOM_CGROUP] = "it may be killed for that",
+		[HEADROOM_HIGH] = "it may stand still for that",
+		[HEADROOM_MACHINE] = "it or another process may be killed for that",
+		[HEADROOM_LIBRARY] = "its allocations may fail for that",
+		[HEADROOM_ARENA] = "its allocations may fail for that",
+		[HEADROOM_DATA] = "its allocations may fail for that",
 	};
 
-	return risks[room->whose];
+	return risks[headroom->whose];
 }
