@@ -15,6 +15,8 @@ TABLE = re.compile(r"^(?!static\b|extern\b|typedef\b)[A-Za-z_][\w ]*?\b(\w+) = \
 TOKEN = re.compile(r"[A-Za-z_]\w*")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 CALLERS_IN = ("src/", "include/", "tools/uslab/", "bench/")
+# Functions of the drop-in that do what the C library's do: whoever calls them below means that.
+PASSED_ON = {"dlopen"}
 OBJECT = re.compile(r"CMakeFiles/uslab(?!_bench_null)[\w-]*\.dir/((?:src|tools|bench)/.+\.c)\.o$")
 
 
@@ -55,7 +57,7 @@ class Objects:
     def home(self, name, user):
         """The file that has what user uses by this name; None: a library has it."""
         found = self.homes.get(name, [])
-        if not user.startswith("src/"):  # malloc() is libc's there
+        if not user.startswith("src/") or name in PASSED_ON:  # malloc() is libc's there
             found = [p for p in found if not p.startswith("src/malloc/")]
         near = [p for p in found if p.split("/")[0] == user.split("/")[0]]
         return (near or found or [None])[0]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A storm of dlopen and dlclose: plug-ins that allocate in constructors, in thread storage, and last.
 
-And plug-ins that inline the hit paths: the last sequence that a thread ran must not go away.
+Some are loaded with RTLD_DEEPBIND. And plug-ins that inline the hit paths: the last sequence that a thread ran must not go away.
 """
 import os
 import sys
@@ -35,8 +35,20 @@ def inlined(lab):
                 print(f"{language}, {kind}, {len(command) - 1}: {said}")
 
 
+def deepbind(lab):
+    """Libraries that are loaded with RTLD_DEEPBIND, found by the RUNPATH of who loads them."""
+    folder = lab.file("beside")
+    os.mkdir(folder)
+    lab.build("beside/libdeepbound.so", ["tests/programs/src/deepbound.c"], "-fno-builtin", "-shared", "-fPIC")
+    program = lab.build("deepbind", ["tests/programs/src/deepbind.c"], "-fno-builtin", "-ldl",
+                        f"-Wl,--enable-new-dtags,-rpath,{folder}")
+    print(lab.run_ok([program, "libdeepbound.so"]).out.strip())
+    print(lab.run_ok([program, "libdeepbound.so", "keep"], env={"USLAB_CONF": "deepbind"}).out.strip())
+
+
 def main():
     lab = preload.Lab()
+    deepbind(lab)
     program = lab.build("plugins", ["tests/programs/src/plugins.c"], "-pthread", "-ldl")
     plugins = [lab.build(f"plugin{i}.so", ["tests/programs/src/plugin.c"], "-shared", "-fPIC",
                          "-Wl,-soname,plugin%d.so" % i) for i in range(PLUGINS)]

@@ -27,6 +27,7 @@
 #include "front/queues.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
+#include "os/symbol/symbol.h"
 #include "page/buddy.h"
 #include "page/limit.h"
 #include "page/realtime.h"
@@ -91,6 +92,11 @@ static bool set_nomerge(const char *value)
 static bool set_merge(const char *value)
 {
 	return set_flag(&cache_defaults.no_merge, value, false);
+}
+
+static bool set_deepbind(const char *value)
+{
+	return set_flag(&os_keep_deepbind, value, true);
 }
 
 static bool set_fork_thread(const char *value)

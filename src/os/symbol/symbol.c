@@ -2,7 +2,7 @@
 /*
  * os/symbol/symbol.c - a function of another library, found at run time
  *
- * Data:       none.
+ * Data:       see symbol.h.
  * Invariants: the library that a symbol is taken from stays open: the
  *             caller runs in it or needs it.
  * Locks:      the dynamic loader's.
@@ -12,6 +12,17 @@
 #include <errno.h>
 
 #include "os/symbol/symbol.h"
+
+#ifndef RTLD_DEEPBIND /* glibc has it */
+#define RTLD_DEEPBIND 0
+#endif
+
+bool os_keep_deepbind;
+
+int os_dlopen_mode(int mode)
+{
+	return os_keep_deepbind ? mode : mode & ~RTLD_DEEPBIND;
+}
 
 /* A library's own scope can be searched through a handle only, and a handle is had by its name. */
 static void *symbol_near(const char *name, const void *caller)

@@ -2,16 +2,21 @@
 /*
  * os/symbol/symbol.h - a function of another library, found at run time
  *
- * Data:       none.
+ * Data:       os_keep_deepbind, an option.
  * Invariants: errno is preserved. os_symbol() may allocate, through the program's malloc.
  * Locks:      none held by the caller of os_symbol(): the dynamic loader takes its own.
- * Flow:       called by cache/debug/failslab.c, cache/group/public.c, debug/report/symbol_names.c
- *             and malloc/cxx.c (on failure paths only).
+ * Flow:       called by cache/debug/failslab.c, cache/group/public.c, debug/report/symbol_names.c,
+ *             malloc/cxx.c (on failure paths only) and malloc/load.c; cache/config/options.c sets
+ *             the option.
  */
 #ifndef OS_SYMBOL_H
 #define OS_SYMBOL_H
 
 #include "base/compiler.h"
+
+/* What the drop-in hands to dlopen(3): without RTLD_DEEPBIND, but if that is to stay. */
+extern bool os_keep_deepbind; /* USLAB_CONF=deepbind; false at first */
+int os_dlopen_mode(int mode);
 
 /* The symbol as the libraries loaded after this one define it. NULL: none of them does. */
 void *os_symbol_next(const char *name);

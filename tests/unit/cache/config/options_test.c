@@ -17,6 +17,7 @@
 #include "engine/slub/slub.h"
 #include "front/array.h"
 #include "front/queues.h"
+#include "os/symbol/symbol.h"
 #include "page/limit.h"
 #include "page/numa.h"
 
@@ -609,21 +610,20 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("slub_merge", !cache_defaults.no_merge));
 	CHILD_CHECK(is_initially("hardened", cache_defaults.hardened));
 	CHILD_CHECK(is_initially("random", cache_defaults.randomised));
-	CHILD_CHECK(!strcmp(row_of("kmalloc.partition")->initial, "off") &&
-		    cache_defaults.partition == PARTITION_OFF);
+	CHILD_CHECK(initially_is("kmalloc.partition", "off") && !cache_defaults.partition);
 	CHILD_CHECK(is_initially("stats", cache_defaults.stats));
 	CHILD_CHECK(is_initially("noaliencache", front_queues_noalien));
 	CHILD_CHECK(is_initially("near", array_near_most));
 	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
 	CHILD_CHECK(!strcmp(row_of("control")->initial, "off") && !cache_defaults.control_ms);
+	CHILD_CHECK(is_initially("deepbind", os_keep_deepbind));
 	CHILD_CHECK(is_initially("fork_thread", !cache_defaults.no_fork_thread));
 	CHILD_CHECK(!strcmp(row_of("defrag")->initial, "off") && !cache_defaults.defrag_percent);
 	CHILD_CHECK(is_initially("slab_max_order", 3));
 	CHILD_CHECK(strtoul(strchr(row_of("slab_max_order")->initial, ':') + 1, NULL, 10) ==
 		    slab_max_order());
 	CHILD_CHECK(!strcmp(row_of("report")->initial, "continue") && report_goes_on());
-	CHILD_CHECK(!strcmp(row_of("report.frames")->initial, "program") &&
-		    !report_shows_own_frames());
+	CHILD_CHECK(initially_is("report.frames", "program") && !report_shows_own_frames());
 	CHILD_CHECK(!strcmp(row_of("report.format")->initial, "modern") && report_shows_taken());
 	CHILD_CHECK(is_initially("report.burst", REPORT_BURST));
 	CHILD_CHECK(is_initially("report.interval", REPORT_INTERVAL_S));
