@@ -264,6 +264,7 @@ private:
  *
  *	uslab::cache<point> points("points");
  *	using point_ptr = std::unique_ptr<point, uslab::deleter_of<points>>;
+ *	point_ptr p(points.construct(1, 2));
  */
 template <auto &Cache> struct deleter_of {
 	void

@@ -18,6 +18,7 @@
 
 #define PAGE 4096u
 #define LONG_NS 20000.0	       /* an operation that may have been disturbed */
+#define GAP_NS 1000.0	       /* between two: less than any switch to other work and back */
 #define BLOCK KMALLOC_MAX_SIZE /* the largest piece of memory that kmalloc() gives: 4 MiB */
 
 static int out_of_memory(struct job *job, const struct trace_class *class, size_t op)
@@ -260,27 +261,45 @@ static void make_resident(const struct stage *stage, uint64_t bytes)
 }
 
 /*
- * Did the system take the CPU away meanwhile? What then looks like a long operation is other work.
- * Asked only after what took long, because asking takes time, too.
+ * Did the system take the CPU away during an operation? What then looks like a long one is other
+ * work. The kernel is asked only after what took long, because asking takes time, too; and before
+ * an operation, where so much time has gone since the one before that it may have been then.
  */
-static bool was_disturbed(struct job_times *times, uint64_t ticks)
+static struct watch {
+	long switches; /* of this thread, when the kernel was asked last */
+	uint64_t end;  /* ticks: of the last operation */
+} watch;
+
+static long read_switches(void)
 {
-	static long switches;
 	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? watch.switches : usage.ru_nivcsw;
+}
+
+static void watch_from_here(const struct job_times *times)
+{
+	if ((double)(clock_start() - watch.end) * times->ns_per_tick > GAP_NS)
+		watch.switches = read_switches();
+}
+
+static bool was_disturbed(const struct job_times *times, uint64_t ticks)
+{
+	long before = watch.switches;
 
 	if ((double)ticks * times->ns_per_tick < LONG_NS)
 		return false;
-	if (getrusage(RUSAGE_THREAD, &usage) || usage.ru_nivcsw == switches)
-		return false;
-	switches = usage.ru_nivcsw;
-	times->disturbed++;
-	return true;
+	watch.switches = read_switches();
+	return watch.switches != before;
 }
 
 static void note_time(struct job_times *times, enum replay_verb verb, uint64_t ticks)
 {
-	if (!was_disturbed(times, ticks))
+	if (was_disturbed(times, ticks))
+		times->disturbed++;
+	else
 		hist_add(&times->hist[verb], ticks);
+	watch.end = clock_end();
 }
 
 /* 0 or -ENOMEM. */
@@ -292,6 +311,7 @@ static int perform_timed(struct stage *stage, struct job_times *times, const str
 	uint64_t ticks;
 
 	stage_act(stage, op, copy);
+	watch_from_here(times);
 	if (op->kind != TRACE_OP_ALLOC) {
 		stage_timed_free(stage, class, *object, &ticks);
 		note_time(times, REPLAY_FREE, ticks);

@@ -34,29 +34,38 @@ void stats_round(struct round_times *round, const struct job_times *times)
 
 	for (unsigned int verb = 0; verb < REPLAY_NR_VERBS; verb++) {
 		const struct hist *h = &times->hist[verb];
-		double mean = h->count ? (double)h->sum / (double)h->count : 0.0;
-
+		for (unsigned int i = 0; i < NR_TIMES; i++)
+			round->ns[verb][i] = NAN;
+		if (!h->count)
+			continue;
 		for (unsigned int i = 0; i < TIME_MEAN; i++)
 			round->ns[verb][i] =
 				to_ns(times, hist_quantile(h, permille[i], times->resolution));
-		round->ns[verb][TIME_MEAN] = to_ns(times, mean);
+		round->ns[verb][TIME_MEAN] = to_ns(times, (double)h->sum / (double)h->count);
 		sum += round->ns[verb][TIME_MEAN] * (double)h->count;
 		count += h->count;
 	}
-	round->ns_per_op = count ? sum / (double)count : 0.0;
+	round->ns_per_op = count ? sum / (double)count : NAN;
 }
 
 /* ---- all rounds ---- */
 
-/* The median of one member. */
+/* The median of one member, of the rounds that have it; NAN: none has. */
 static double median_of(const struct round_times *rounds, unsigned int nr, size_t offset)
 {
 	double values[COMPARE_MAX_ROUNDS];
+	unsigned int nr_values = 0;
 	struct stats stats;
 
-	for (unsigned int i = 0; i < nr; i++)
-		values[i] = *(const double *)((const char *)&rounds[i] + offset);
-	stats_of(&stats, values, nr);
+	for (unsigned int i = 0; i < nr; i++) {
+		double value = *(const double *)((const char *)&rounds[i] + offset);
+
+		if (!isnan(value))
+			values[nr_values++] = value;
+	}
+	if (!nr_values)
+		return NAN;
+	stats_of(&stats, values, nr_values);
 	return stats.median;
 }
 

@@ -72,6 +72,29 @@ static void median_of_rounds(void **state)
 			assert_true(outcome.verb[verb].ns[what] == 2 + verb * 100 + what * 10);
 }
 
+/* All were disturbed, or there were none: no number, in place of 0 ns. */
+static void nothing_measured(void **state)
+{
+	struct round_times rounds[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		memset(times.hist, 0, sizeof(times.hist));
+		if (i == 1)
+			hist_add(&times.hist[REPLAY_ALLOC], 60);
+		stats_round(&rounds[i], &times);
+	}
+	assert_true(isnan(rounds[0].ns_per_op));
+	assert_true(isnan(rounds[0].ns[REPLAY_ALLOC][TIME_MAX]));
+	assert_near(rounds[1].ns_per_op, 20);
+	assert_true(isnan(rounds[1].ns[REPLAY_FREE][TIME_MEAN]));
+	outcome.rounds = 3;
+	stats_finish(&outcome, rounds);
+	assert_near(outcome.ns_per_op, 20); /* of the round that has it */
+	assert_near(outcome.verb[REPLAY_ALLOC].ns[TIME_MEDIAN], 20);
+	assert_true(isnan(outcome.verb[REPLAY_FREE].ns[TIME_MEDIAN]));
+}
+
 static void ratios(void **state)
 {
 	struct outcome outcomes[2][COMPARE_NR] = { 0 };
@@ -132,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(one_round, reset),
 		cmocka_unit_test_setup(median_of_rounds, reset),
+		cmocka_unit_test_setup(nothing_measured, reset),
 		cmocka_unit_test_setup(ratios, reset),
 		cmocka_unit_test_setup(steps, reset),
 	};
