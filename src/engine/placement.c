@@ -110,13 +110,22 @@ static bool is_bound(const struct os_policy *policy)
 	return policy && policy->mode == OS_POLICY_BIND;
 }
 
+/* Where objects of a node come from that has no memory. */
+static unsigned int with_memory(unsigned int node)
+{
+	return likely(os_nodes.memory & os_node_bit(node))
+		       ? node
+		       : os_nodes_nearest(os_nodes.memory, node);
+}
+
 /* The policy has no word here but for BIND: the call names the node. */
 static struct os_place place_named(const struct os_policy *policy, gfp_t gfp, unsigned int node)
 {
+	bool this_node = gfp & __GFP_THISNODE;
 	struct os_place place = {
-		.first = node,
-		.nodes = gfp & __GFP_THISNODE ? os_node_bit(node) : OS_ALL_NODES,
-		.sure = gfp & __GFP_THISNODE,
+		.first = with_memory(node),
+		.nodes = this_node ? os_node_bit(node) & os_nodes.memory : OS_ALL_NODES,
+		.sure = this_node,
 	};
 
 	if (is_bound(policy)) {
@@ -171,7 +180,7 @@ unsigned int placement_search(const struct engine *e, unsigned int nr_nodes, int
 
 	if (nr_nodes == 1)
 		return 0;
-	first = engine_first_node(nr_nodes, node);
+	first = with_memory(engine_first_node(nr_nodes, node));
 	policy = placement_policy(e);
 	if (likely(!policy))
 		return first;
@@ -198,6 +207,11 @@ bool placement_allows(const struct engine *e, unsigned int node)
 	const struct os_policy *policy = placement_policy(e);
 
 	return !is_bound(policy) || policy->mask & os_node_bit(node);
+}
+
+bool placement_serves(const struct engine *e, unsigned int node)
+{
+	return os_nodes.memory & os_node_bit(node) && placement_allows(e, node);
 }
 
 bool placement_is_local(const struct engine *e, unsigned int local)

@@ -66,13 +66,15 @@ unsigned int placement_zonelist(const struct engine *e);
 bool placement_is_bound(const struct engine *e);
 /* May an object of e lie on that node? */
 bool placement_allows(const struct engine *e, unsigned int node);
+/* The same, and the node has memory. */
+bool placement_serves(const struct engine *e, unsigned int node);
 
-/* Does the call want a node that the cache is not bound to, and no other? */
+/* Does the call want a node without memory, or one that the cache is not bound to, and no other? */
 static inline bool placement_refuses(const struct engine *e, gfp_t gfp, int node)
 {
 	return unlikely(gfp & __GFP_THISNODE) && os_topology.nr_nodes > 1 && node >= 0 &&
 	       (unsigned int)node < os_topology.nr_nodes &&
-	       !placement_allows(e, (unsigned int)node);
+	       !placement_serves(e, (unsigned int)node);
 }
 
 /*

@@ -10,6 +10,7 @@
  * CPU numbers may have holes (0-3,8-11) and present CPUs may be fewer than possible ones. What is
  * indexed by CPU number takes nr_cpu_ids, what depends on how many there are takes nr_cpus.
  */
+#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 
@@ -171,8 +172,14 @@ static noinline void read_cpus(struct topology *t, const char *sys, const char *
 	t->nr_windows = t->nr_cpu_ids;
 }
 
+static bool is_in(const struct os_cpumask *mask, unsigned int cpu)
+{
+	return mask->word[cpu / OS_WORD_BITS] >> cpu % OS_WORD_BITS & 1;
+}
+
 /* Gives the CPUs of one node's list that node. CPUs that are offline now appear in no list. */
-static cold void read_node(struct topology *t, const char *sys, unsigned int node)
+static cold void read_node(struct topology *t, const char *sys, unsigned int node,
+			   struct os_cpumask *listed)
 {
 	char list[LIST_BYTES];
 	char name[64];
@@ -184,8 +191,41 @@ static cold void read_node(struct topology *t, const char *sys, unsigned int nod
 	if (read_list(list, sys, name) < 0)
 		return;
 	while (os_cpulist_next(&next, &first, &last) > 0)
-		for (; first <= last && first < t->nr_cpu_ids; first++)
+		for (; first <= last && first < t->nr_cpu_ids; first++) {
 			t->node_of[first] = (uint8_t)(node % OS_MAX_NODES);
+			listed->word[first / OS_WORD_BITS] |= 1ul << first % OS_WORD_BITS;
+		}
+}
+
+static bool has_link(const char *sys, unsigned int cpu, unsigned int node)
+{
+	char path[PATH_BYTES];
+	long fd;
+
+	if (os_format(path, sizeof(path), "%s/cpu/cpu%u/node%u", sys, cpu, node) >= sizeof(path))
+		return false;
+	fd = os_syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		os_syscall(SYS_close, fd);
+	return fd >= 0;
+}
+
+/* The folder of a CPU that is there and offline keeps the link to its node. */
+static cold void read_offline(struct topology *t, const char *sys, const struct os_cpumask *listed)
+{
+	char list[LIST_BYTES];
+	const char *next = list;
+	unsigned int cpu;
+	unsigned int last;
+
+	if (read_list(list, sys, "cpu/present") < 0)
+		return;
+	while (os_cpulist_next(&next, &cpu, &last) > 0)
+		for (; cpu <= last && cpu < t->nr_cpu_ids; cpu++)
+			for (unsigned int node = 0; !is_in(listed, cpu) && node < t->nr_nodes;
+			     node++)
+				if (has_link(sys, cpu, node))
+					t->node_of[cpu] = (uint8_t)node;
 }
 
 /*
@@ -194,6 +234,7 @@ static cold void read_node(struct topology *t, const char *sys, unsigned int nod
  */
 static noinline void read_nodes(struct topology *t, const char *sys)
 {
+	struct os_cpumask listed = { { 0 } };
 	char list[LIST_BYTES];
 	const char *next = list;
 	unsigned int first;
@@ -211,7 +252,8 @@ static noinline void read_nodes(struct topology *t, const char *sys)
 		return; /* all CPUs are of that one */
 	while (os_cpulist_next(&next, &first, &last) > 0)
 		for (; first <= last; first++)
-			read_node(t, sys, first);
+			read_node(t, sys, first, &listed);
+	read_offline(t, sys, &listed);
 }
 
 /* Each has a page of the stack for a file, one after the other: all at once they would add up. */
@@ -233,6 +275,7 @@ void os_cpu_init(void)
 	is_read = true;
 	os_topology_read(&t, SYS_FOLDER, STATUS_FILE, allowed_cpus(&allowed) ? &allowed : NULL);
 	os_nodes_read(&os_nodes, t.nr_nodes, SYS_FOLDER);
+	os_nodes_confine(&os_nodes, t.nr_nodes, STATUS_FILE);
 	os_nodes_adopt(&os_nodes, &t);
 	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
 	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);

@@ -98,25 +98,29 @@ static bool read_text(char text[TEXT_BYTES], const char *sys, const char *name)
 	       os_read_text(path, text, TEXT_BYTES) > 0;
 }
 
-/* Nodes in a list. 0: it cannot be read, or names one that is too high. */
-static uint64_t read_mask(const char *sys, const char *name, unsigned int nr_nodes)
+/* Nodes in a list. 0: it is none, or names one that is too high. */
+static uint64_t mask_of_list(const char *list, unsigned int nr_nodes)
 {
-	char text[TEXT_BYTES];
-	const char *next = text;
 	unsigned int first;
 	unsigned int last;
 	uint64_t mask = 0;
 	int ret = 0;
 
-	if (!read_text(text, sys, name))
-		return 0;
-	while ((ret = os_cpulist_next(&next, &first, &last)) > 0) {
+	while ((ret = os_cpulist_next(&list, &first, &last)) > 0) {
 		if (last >= nr_nodes)
 			return 0;
 		for (; first <= last; first++)
 			mask |= os_node_bit(first);
 	}
 	return ret ? 0 : mask;
+}
+
+/* The same of a file; 0: it cannot be read. */
+static uint64_t read_mask(const char *sys, const char *name, unsigned int nr_nodes)
+{
+	char text[TEXT_BYTES];
+
+	return read_text(text, sys, name) ? mask_of_list(text, nr_nodes) : 0;
 }
 
 /* A number, and blanks before it; OS_NODE_FAR if it is larger. */
@@ -188,6 +192,25 @@ void os_nodes_read(struct os_nodes *nodes, unsigned int nr_nodes, const char *sy
 	nodes->memory = all_of(nr_nodes);
 	if (nr_nodes > 1)
 		read_several(nodes, nr_nodes, sys);
+}
+
+static cold uint64_t allowed_nodes(unsigned int nr_nodes, const char *status)
+{
+	static const char name[] = "\nMems_allowed_list:\t";
+	char text[TEXT_BYTES];
+	const char *list = NULL;
+
+	if (os_read_text(status, text, sizeof(text)) > 0)
+		list = strstr(text, name);
+	return list ? mask_of_list(list + sizeof(name) - 1, nr_nodes) : 0;
+}
+
+void os_nodes_confine(struct os_nodes *nodes, unsigned int nr_nodes, const char *status)
+{
+	uint64_t both = nr_nodes > 1 ? nodes->memory & allowed_nodes(nr_nodes, status) : 0;
+
+	if (both)
+		nodes->memory = both;
 }
 
 void os_nodes_adopt(const struct os_nodes *nodes, struct topology *t)

@@ -21,7 +21,7 @@
 #define OS_NODE_FAR 255u   /* the largest */
 
 struct os_nodes {
-	uint64_t memory; /* bit n: node n has some */
+	uint64_t memory; /* bit n: node n has some that this process may have */
 	uint8_t order[OS_MAX_NODES][OS_MAX_NODES];
 };
 
@@ -48,6 +48,11 @@ void os_nodes_set_distances(unsigned int nr_nodes, os_distances distances);
  * is as on a made-up machine.
  */
 void os_nodes_read(struct os_nodes *nodes, unsigned int nr_nodes, const char *sys);
+/*
+ * Leaves out memory that the process may not have: a line of status, laid out like
+ * /proc/self/status, says what its cpuset allows. Later changes of that are not seen.
+ */
+void os_nodes_confine(struct os_nodes *nodes, unsigned int nr_nodes, const char *status);
 /* Gives CPUs of a node without memory the nearest node that has some (spec 0.4: local). */
 void os_nodes_adopt(const struct os_nodes *nodes, struct topology *t);
 

@@ -69,6 +69,23 @@ IN_CHILD(test_bound)
 	CHILD_CHECK(!placement_is_local(&e, 3) && placement_is_local(&e, 6));
 }
 
+/* Of a node without memory: the nearest that has some, and with __GFP_THISNODE none. */
+IN_CHILD(test_without_memory)
+{
+	machine();
+	os_nodes.memory &= ~os_node_bit(5) & ~os_node_bit(6);
+	CHILD_CHECK(is(placement_next(&e, 0, 5), 4, OS_ALL_NODES));
+	CHILD_CHECK(is(placement_next(&e, 0, 6), 7, OS_ALL_NODES));
+	CHILD_CHECK(is(placement_next(&e, __GFP_THISNODE, 5), 4, 0));
+	CHILD_CHECK(is(placement_next(&e, __GFP_THISNODE, 4), 4, 1 << 4));
+	CHILD_CHECK(placement_search(&e, 8, 5) == 4 && placement_search(&e, 8, 6) == 7);
+	CHILD_CHECK(placement_refuses(&e, __GFP_THISNODE, 5) && !placement_refuses(&e, 0, 5));
+	CHILD_CHECK(!placement_refuses(&e, __GFP_THISNODE, 4));
+	cache_has(OS_POLICY_BIND, 0x82); /* 1, 7 */
+	CHILD_CHECK(is(placement_next(&e, 0, 5), 7, 0x82));
+	CHILD_CHECK(placement_search(&e, 8, 5) == 7);
+}
+
 /* Pages of bound nodes, the nearest first, and none beyond. */
 IN_CHILD(test_pages)
 {
@@ -153,8 +170,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_goes_first), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_pages),	       cmocka_unit_test(test_keeps),
-		cmocka_unit_test(test_interleave),     cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_without_memory), cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_keeps),	       cmocka_unit_test(test_interleave),
+		cmocka_unit_test(test_spread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

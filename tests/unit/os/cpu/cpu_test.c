@@ -146,15 +146,36 @@ static void test_read_holes(void **state)
 	put("node/node2/cpulist", "8,10-11\n");
 	put("node/node3/cpulist", "\n");
 	put("node/possible", "0-31\n");
+	put("cpu/cpu2/node2", ""); /* is listed: not looked at */
 	os_topology_read(&t, folder, status, NULL);
 	assert_int_equal(t.nr_cpu_ids, 17);
 	assert_int_equal(t.nr_cpus, 4);
 	assert_int_equal(t.nr_nodes, 4);
 	assert_int_equal(t.node_of[0], 0);
 	assert_int_equal(t.node_of[8], 2);
-	assert_int_equal(t.node_of[9], 0); /* offline: in no list */
+	assert_int_equal(t.node_of[2], 0);
+	assert_int_equal(t.node_of[9], 0); /* offline: in no list, and nothing tells */
 	assert_int_equal(t.node_of[10], 2);
 	assert_int_equal(t.node_of[16], 0);
+}
+
+/* Their folders have links to the nodes. */
+static void test_read_offline(void **state)
+{
+	struct topology t;
+
+	(void)state;
+	put_machine("0-7\n", "0-5\n", "0-1\n");
+	put("node/node0/cpulist", "0-1\n");
+	put("node/node1/cpulist", "3\n");
+	put("cpu/cpu2/node0", "");
+	put("cpu/cpu4/node1", "");
+	put("cpu/cpu5/node1", "");
+	put("cpu/cpu6/node1", ""); /* is not there */
+	os_topology_read(&t, folder, status, NULL);
+	assert_int_equal(t.nr_nodes, 2);
+	for (unsigned int cpu = 0; cpu < 8; cpu++)
+		assert_int_equal(t.node_of[cpu], cpu >= 3 && cpu <= 5);
 }
 
 /* Whoever may run on all possible CPUs does not read which are present. */
@@ -456,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_current_cpu),
 		cmocka_unit_test(test_read_simple),
 		cmocka_unit_test(test_read_holes),
+		cmocka_unit_test(test_read_offline),
 		cmocka_unit_test(test_read_allowed),
 		cmocka_unit_test(test_read_too_few),
 		cmocka_unit_test(test_read_one_node),

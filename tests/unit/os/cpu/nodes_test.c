@@ -118,6 +118,30 @@ static void test_read_nothing(__attribute__((unused)) void **state)
 	check_order(&nodes, 0, "0321");
 }
 
+/* What the cpuset of a process allows. */
+static void test_confine(__attribute__((unused)) void **state)
+{
+	static struct os_nodes nodes;
+	char path[300];
+
+	put_four();
+	os_nodes_read(&nodes, 4, folder);
+	snprintf(path, sizeof(path), "%s/node/status", folder);
+	os_nodes_confine(&nodes, 4, path); /* no such file */
+	assert_int_equal(nodes.memory, 0xf);
+	put("status", "Name:\tx\nMems_allowed:\t0c\nMems_allowed_list:\t2-3\nx:\t1\n");
+	os_nodes_confine(&nodes, 1, path);
+	assert_int_equal(nodes.memory, 0xf);
+	os_nodes_confine(&nodes, 4, path);
+	assert_int_equal(nodes.memory, 0xc);
+	put("status", "Name:\tx\nMems_allowed_list:\t0\n");
+	os_nodes_confine(&nodes, 4, path); /* nothing would be left */
+	assert_int_equal(nodes.memory, 0xc);
+	put("status", "Name:\tx\nMems_allowed_list:\tnonsense\n");
+	os_nodes_confine(&nodes, 4, path);
+	assert_int_equal(nodes.memory, 0xc);
+}
+
 static void test_adopt(__attribute__((unused)) void **state)
 {
 	static struct os_nodes nodes;
@@ -174,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup(test_read, clear),
 		cmocka_unit_test_setup(test_read_holes, clear),
 		cmocka_unit_test_setup(test_read_nothing, clear),
+		cmocka_unit_test_setup(test_confine, clear),
 		cmocka_unit_test_setup(test_adopt, clear),
 		cmocka_unit_test(test_made_up),
 		cmocka_unit_test(test_this_machine),
