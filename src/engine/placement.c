@@ -110,20 +110,12 @@ static bool is_bound(const struct os_policy *policy)
 	return policy && policy->mode == OS_POLICY_BIND;
 }
 
-/* Where objects of a node come from that has no memory. */
-static unsigned int with_memory(unsigned int node)
-{
-	return likely(os_nodes.memory & os_node_bit(node))
-		       ? node
-		       : os_nodes_nearest(os_nodes.memory, node);
-}
-
 /* The policy has no word here but for BIND: the call names the node. */
 static struct os_place place_named(const struct os_policy *policy, gfp_t gfp, unsigned int node)
 {
 	bool this_node = gfp & __GFP_THISNODE;
 	struct os_place place = {
-		.first = with_memory(node),
+		.first = os_nodes_with_memory(node),
 		.nodes = this_node ? os_node_bit(node) & os_nodes.memory : OS_ALL_NODES,
 		.sure = this_node,
 	};
@@ -180,7 +172,7 @@ unsigned int placement_search(const struct engine *e, unsigned int nr_nodes, int
 
 	if (nr_nodes == 1)
 		return 0;
-	first = with_memory(engine_first_node(nr_nodes, node));
+	first = os_nodes_with_memory(engine_first_node(nr_nodes, node));
 	policy = placement_policy(e);
 	if (likely(!policy))
 		return first;

@@ -188,6 +188,8 @@ void *run_alloc(size_t size, size_t align, int node, bool *zeroed)
 	unsigned long most = most_pages(align, node);
 	void *p = NULL;
 
+	if (unlikely(node >= 0 && (unsigned int)node < os_topology.nr_nodes))
+		node = (int)os_nodes_with_memory((unsigned int)node);
 	if (nr_pages <= most && align <= RUN_MAX_PAGES << PAGE_SHIFT)
 		p = arena_run(nr_pages, align, node, zeroed);
 	/* Too large, or the arena is full. */

@@ -38,6 +38,14 @@ static inline uint64_t os_node_bit(unsigned int node)
 /* The one of the mask that is nearest to a node; that node if the mask is empty. */
 unsigned int os_nodes_nearest(uint64_t mask, unsigned int node);
 
+/* That node; of one without memory the nearest that has some. */
+static inline unsigned int os_nodes_with_memory(unsigned int node)
+{
+	bool has = os_nodes.memory & os_node_bit(node);
+
+	return likely(has) ? node : os_nodes_nearest(os_nodes.memory, node);
+}
+
 /* All nodes of a made-up machine: they have memory, and are as far apart as their numbers. */
 void os_nodes_make_up(unsigned int nr_nodes);
 /* The same with distances; only those of two different nodes are looked at. */

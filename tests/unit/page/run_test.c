@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "fixture.h"
 #include "limit.h"
+#include "os/cpu/nodes.h"
 #include "page/pcp_runs.h"
 
 static unsigned long arena_used(void)
@@ -182,6 +183,19 @@ IN_CHILD(every_alignment_is_kept)
 	check_all();
 	pcp_runs_drain();
 	CHILD_CHECK(arena_used() == 0);
+}
+
+IN_CHILD(where_a_node_has_no_memory_the_other_serves)
+{
+	char *p;
+
+	two_small_nodes();
+	os_nodes.memory = 1;
+	p = run_alloc(3 * PAGE_SIZE, 0, 1, NULL);
+	CHILD_CHECK(p && page_block_of(p)->node == 0);
+	CHILD_CHECK(!buddy_zones[1].stats.nr_total);
+	CHILD_CHECK(run_free(p));
+	check_all();
 }
 
 IN_CHILD(zeroed_is_only_said_of_zeros)
@@ -470,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_mapping_is_used_again),
 		cmocka_unit_test(kept_mappings_do_not_raise_the_peak),
 		cmocka_unit_test(every_alignment_is_kept),
+		cmocka_unit_test(where_a_node_has_no_memory_the_other_serves),
 		cmocka_unit_test(zeroed_is_only_said_of_zeros),
 		cmocka_unit_test(it_grows_into_free_pages_and_shrinks),
 		cmocka_unit_test(it_grows_into_all_of_a_gap),
