@@ -129,8 +129,9 @@ static int fail_send(struct target *t, const struct target_root *root,
 				 (int)t->pid, t->program);
 	case -EINPROGRESS:
 		return util_fail(t->command,
-				 "process %d (%s) is carrying it out and has not finished",
-				 (int)t->pid, t->program);
+				 "process %d (%s) is carrying it out, has not finished, and goes "
+				 "on: see 'uslab info -p %d' later",
+				 (int)t->pid, t->program, (int)t->pid);
 	case -EPERM:
 	case -EACCES:
 		target_permission_text(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");

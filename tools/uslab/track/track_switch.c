@@ -123,7 +123,7 @@ static int check_mode(const struct tracking *t)
 {
 	bool refused = t->options->mode != TRACK_AUTO;
 	const struct track_cache *first = NULL;
-	const char *how = "sampled";
+	const char *how = "sampled already, by another tool";
 	unsigned int nr = 0;
 	char more[32] = "";
 
@@ -134,7 +134,8 @@ static int check_mode(const struct tracking *t)
 			continue;
 		if (!nr++) {
 			first = &t->cache[i];
-			how = now->flags & SLAB_STORE_USER ? "tracked in full" : "sampled";
+			if (now->flags & SLAB_STORE_USER)
+				how = "tracked in full already, by another tool, debug flag U";
 		}
 	}
 	if (!nr)
@@ -142,10 +143,10 @@ static int check_mode(const struct tracking *t)
 	if (nr > 1)
 		snprintf(more, sizeof(more), " and %u more", nr - 1);
 	util_warn(t->options->command,
-		  refused ? "%s%s: %s already, by another tool or since one with --keep. Wait for "
-			    "its end, or end it: uslab track -p %d --off"
-			  : "%s%s: %s already, by another tool or since one with --keep, and so it "
-			    "is shown (uslab track -p %d --off ends that)",
+		  refused ? "%s%s: %s or since one with --keep. Wait for its end, or end it: "
+			    "uslab track -p %d --off"
+			  : "%s%s: %s or since one with --keep, and so it is shown (uslab track "
+			    "-p %d --off ends that)",
 		  first->name, more, how, (int)t->options->source.pid);
 	return refused ? EXIT_FAILED : EXIT_OK;
 }
