@@ -10,9 +10,11 @@
  *
  *     trace_fuzz [ROUNDS [SEED]]
  */
+#include "../../tools/uslab/trace/trace_head.c"
 #include "../../tools/uslab/trace/trace_ops.c"
 #include "../../tools/uslab/trace/trace_parse.c"
 #include "../../tools/uslab/trace/trace_stride.c"
+#include "../../tools/uslab/trace/trace_text.c"
 
 #define LINE_SIZE 1024u
 #define DEFAULT_ROUNDS 200000ul
@@ -30,6 +32,8 @@ static const char *const seeds[] = {
 	"bytes_req=0x1000 (4096) bytes_alloc=4096 gfp_flags=0xcc0 (3264) node=0xffffffff (-1)",
 	"            init-1     [000] .N..     0.170000: kmalloc_node: call_site=c10bfa4a "
 	"ptr=  (null) bytes_req=6 bytes_alloc=32 gfp_flags=GFP_KERNEL|GFP_ZERO node=-1",
+	"            bash-15490 [000]222397463955043: (+4)     kfree:                "
+	"call_site=f+0x141 ptr=0xffff88816d251840",
 	"CPU:1 [LOST 123 EVENTS]",
 	"CPU:7 [204600 EVENTS DROPPED]",
 	"            perf  1234 [001]   123.456789: PERF_RECORD_LOST lost 34",

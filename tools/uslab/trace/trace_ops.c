@@ -5,8 +5,8 @@
  * Invariants: a slot has at most one live object; each free has the class of the allocation before
  *             it.
  * Flow:       called by trace_load.c for each event, and by compare/ and replay/ when the list is
- *             finished; calls trace_parse.c and trace_stride.c. In: struct trace_event;
- *             out: struct trace_ops.
+ *             finished; calls trace_parse.c, trace_text.c and trace_stride.c. In: struct
+ *             trace_event; out: struct trace_ops.
  *
  * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
  * table grows with the live objects, not with the trace. Classes and caches are interned in two

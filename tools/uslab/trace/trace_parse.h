@@ -5,6 +5,7 @@
  * Understands what tracefs prints and how `trace-cmd report` and `perf script` print the same:
  *
  *     TASK-PID [CPU] FLAGS TIME: EVENT: FIELDS            tracefs, trace-cmd
+ *     TASK-PID [CPU] FLAGS TIME: (+N) EVENT: FIELDS       trace-cmd report --ts-diff
  *     TASK-PID (TGID) [CPU] FLAGS TIME: EVENT: FIELDS     tracefs with the record-tgid option
  *     TASK PID[/TID] [CPU] TIME: [PERIOD] kmem:EVENT: FIELDS    perf script
  *
@@ -14,9 +15,7 @@
 #ifndef TOOLS_TRACE_PARSE_H
 #define TOOLS_TRACE_PARSE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trace/trace_text.h"
 
 enum trace_kind {
 	TRACE_KMALLOC,
@@ -34,12 +33,6 @@ const char *trace_kind_name(enum trace_kind kind);
 bool trace_kind_is_alloc(enum trace_kind kind);
 /* By kmalloc() or kfree(), not by kmem_cache_alloc() or kmem_cache_free()? */
 bool trace_kind_is_kmalloc(enum trace_kind kind);
-
-/* A piece of the line; not NUL-terminated, may hold any byte. */
-struct trace_text {
-	const char *start;
-	size_t length;
-};
 
 enum trace_line {
 	TRACE_LINE_EVENT,   /* *event is filled */
@@ -73,8 +66,5 @@ struct trace_error {
 
 enum trace_line trace_parse_line(const char *line, size_t length, struct trace_event *event,
 				 struct trace_error *error);
-
-/* Copies text as printable ASCII, '?' for every other byte, cut to size - 1 bytes. */
-void trace_copy_text(char *buf, size_t size, struct trace_text text);
 
 #endif /* TOOLS_TRACE_PARSE_H */

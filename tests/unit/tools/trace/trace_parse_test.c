@@ -101,6 +101,8 @@ static void trace_cmd_and_perf(void **state)
 		"          :-1    -1 [003]   655.182140: kmem:kmem_cache_alloc: ",
 		"                -15490   [003] .....   655.182140: kmem_cache_alloc: ", /* no name */
 		"-15490 [003] 655.182140: kmem_cache_alloc: ",
+		"bash-15490 [003] 655.182140: (+4)     kmem_cache_alloc:     ", /* --ts-diff */
+		"bash-15490 [003]222397463955043: kmem_cache_alloc: ",
 		"\tbash-15490\t[003]\t655.182140:\tkmem_cache_alloc:\t",
 	};
 
@@ -415,50 +417,9 @@ static void binary_text(void **state)
 	assert_string_equal(event.name.start, "a?? b");
 }
 
-static void copied_text_is_cut(void **state)
-{
-	char buf[4];
-
-	(void)state;
-	trace_copy_text(buf, sizeof(buf), (struct trace_text){ "abcdef", 6 });
-	assert_string_equal(buf, "abc");
-	trace_copy_text(buf, sizeof(buf), (struct trace_text){ "a", 1 });
-	assert_string_equal(buf, "a");
-}
-
-static void times(void **state)
-{
-	static const struct {
-		const char *text;
-		uint64_t ns;
-	} cases[] = {
-		{ "655.182115", 655182115000 },
-		{ "655.182115123", 655182115123 },
-		{ "655.1821151239", 655182115123 },
-		{ "0.5", 500000000 },
-		{ "123456", 123456 },
-		{ "1", 1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct trace_event event;
-		struct trace_error error;
-		char line[128];
-
-		snprintf(line, sizeof(line), "  a-1  [002] ..... %s: kfree: call_site=f ptr=12",
-			 cases[i].text);
-		assert_int_equal(trace_parse_line(line, strlen(line), &event, &error),
-				 TRACE_LINE_EVENT);
-		assert_int_equal(event.time, cases[i].ns);
-		assert_int_equal(event.cpu, 2);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times),
 		cmocka_unit_test(tracefs),
 		cmocka_unit_test(trace_cmd_and_perf),
 		cmocka_unit_test(every_kind),
@@ -474,7 +435,6 @@ int main(void)
 		cmocka_unit_test(lines_that_are_wrong),
 		cmocka_unit_test(cut_lines),
 		cmocka_unit_test(binary_text),
-		cmocka_unit_test(copied_text_is_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
