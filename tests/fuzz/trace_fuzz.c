@@ -42,6 +42,7 @@ static const char *const seeds[] = {
 	"\tffffffff8782660d kmem_cache_alloc+0xfd ([kernel.kallsyms])",
 	" => __kmalloc_node",
 	"# tracer: nop",
+	"# entries-in-buffer/entries-written: 113678/167591   #P:2",
 	"cpus=8",
 };
 

@@ -79,6 +79,13 @@ static int on_line(struct trace_load *load, const char *line, size_t length)
 		load->gaps++;
 		load->lost += event.lost;
 		return 0;
+	case TRACE_LINE_OVERWRITTEN:
+		/* Further down it is text that a program writes, or of another file. */
+		if (!load->events && !load->ignored) {
+			load->gaps++;
+			load->lost += event.lost;
+		}
+		return 0;
 	case TRACE_LINE_BAD:
 		return wrong_text(load, &error);
 	case TRACE_LINE_NOTHING:

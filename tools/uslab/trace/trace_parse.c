@@ -341,6 +341,25 @@ static bool is_lost_record(struct trace_text t, uint64_t *lost)
 	       text_digits(text_token(text_skip_spaces(text_skip(t, strlen("lost ")))), 10, lost);
 }
 
+/* tracefs: "# entries-in-buffer/entries-written: 113678/167591   #P:2". */
+static bool is_overwritten(struct trace_text t, uint64_t *lost)
+{
+	static const char start[] = "# entries-in-buffer/entries-written: ";
+	struct trace_text there;
+	uint64_t left, written;
+
+	if (!text_starts_with(t, start))
+		return false;
+	t = text_token(text_skip_spaces(text_skip(t, strlen(start))));
+	there = (struct trace_text){ t.start, text_span(t, text_is_digit) };
+	if (there.length == t.length || t.start[there.length] != '/' ||
+	    !text_digits(there, 10, &left) ||
+	    !text_digits(text_skip(t, there.length + 1), 10, &written))
+		return false;
+	*lost = written - left;
+	return written > left;
+}
+
 /* "=> function" (tracefs) or "  ffffffff8782660d function+0x1 (file)" (perf). */
 static bool is_stack(struct trace_text line, struct trace_text t)
 {
@@ -420,7 +439,8 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 	*event = (struct trace_event){ 0 };
 	/* Tracers indent the task's name, so that one with a '#' stands further right. */
 	if (whole.length && line[0] == '#')
-		return TRACE_LINE_NOTHING;
+		return is_overwritten(whole, &event->lost) ? TRACE_LINE_OVERWRITTEN
+							   : TRACE_LINE_NOTHING;
 	if (!trace_head_find(whole, &head)) {
 		rest = text_skip_spaces(whole);
 		if (!rest.length || is_stack(whole, rest) || is_preamble(rest))

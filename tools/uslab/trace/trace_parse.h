@@ -35,11 +35,12 @@ bool trace_kind_is_alloc(enum trace_kind kind);
 bool trace_kind_is_kmalloc(enum trace_kind kind);
 
 enum trace_line {
-	TRACE_LINE_EVENT,   /* *event is filled */
-	TRACE_LINE_OTHER,   /* an event that is no allocation or free */
-	TRACE_LINE_NOTHING, /* blank, comment, a line of a stack trace, a header of trace-cmd */
-	TRACE_LINE_LOST,    /* the tracer says that events are missing here: event->lost */
-	TRACE_LINE_BAD	    /* *error is filled */
+	TRACE_LINE_EVENT,	/* *event is filled */
+	TRACE_LINE_OTHER,	/* an event that is no allocation or free */
+	TRACE_LINE_NOTHING,	/* blank, comment, a line of a stack trace, a header of trace-cmd */
+	TRACE_LINE_LOST,	/* the tracer says that events are missing here: event->lost */
+	TRACE_LINE_OVERWRITTEN, /* tracefs says how many its buffer no longer has: event->lost */
+	TRACE_LINE_BAD		/* *error is filled */
 };
 
 /* What "accounted=" says: of the flags of the call, or of those of its cache. Since 6.1. */
@@ -54,7 +55,7 @@ struct trace_event {
 	uint64_t bytes_alloc; /* the same; 0: not said */
 	unsigned int gfp;     /* <uslab/gfp.h>: only flags that change what an allocator does */
 	enum trace_accounted accounted;
-	uint64_t lost;		/* TRACE_LINE_LOST: how many; 0: the tracer does not know */
+	uint64_t lost; /* TRACE_LINE_LOST, _OVERWRITTEN: how many; 0: the tracer does not know */
 	struct trace_text name; /* of the cache; length 0 where the kernel does not say it */
 };
 

@@ -62,6 +62,21 @@ static void counts(void **state)
 	trace_ops_destroy(&load.ops);
 }
 
+/* Only the head of the file says what its own tracer has lost. */
+static void overwritten(void **state)
+{
+#define WRITTEN "# entries-in-buffer/entries-written: 3/10   #P:2\n"
+	(void)state;
+	assert_int_equal(load_text("# tracer: nop\n#\n" WRITTEN "#\n" ALLOC WRITTEN FREE), 0);
+	assert_int_equal(load.gaps, 1);
+	assert_int_equal(load.lost, 7);
+	trace_ops_destroy(&load.ops);
+	assert_int_equal(load_text(OTHER WRITTEN ALLOC), 0);
+	assert_int_equal(load.gaps, 0);
+	assert_int_equal(load.lost, 0);
+	trace_ops_destroy(&load.ops);
+}
+
 static void first_events_only(void **state)
 {
 	(void)state;
@@ -128,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(counts, reset),
+		cmocka_unit_test_setup(overwritten, reset),
 		cmocka_unit_test_setup(first_events_only, reset),
 		cmocka_unit_test_setup(mistakes, reset),
 		cmocka_unit_test_setup(keep_going, reset),

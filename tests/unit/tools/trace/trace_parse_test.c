@@ -318,6 +318,31 @@ static void lost_events(void **state)
 			 TRACE_LINE_OTHER);
 }
 
+/* The head of tracefs: what is still there of what was written. */
+static void overwritten_events(void **state)
+{
+	static const char *const nothing[] = {
+		"# entries-in-buffer/entries-written: 167591/167591   #P:2",
+		"# entries-in-buffer/entries-written: 0/0   #P:2",
+		"# entries-in-buffer/entries-written: 5/4   #P:2",
+		"# entries-in-buffer/entries-written: 4/",
+		"# entries-in-buffer/entries-written: /5",
+		"# entries-in-buffer/entries-written: 4",
+		"# entries-in-buffer/entries-written: 4/5x",
+		"# entries-in-buffer/entries-written: ",
+		"# entries-in-buffer/entries-written:",
+	};
+
+	(void)state;
+	assert_int_equal(parse("# entries-in-buffer/entries-written: 113678/167591   #P:2"),
+			 TRACE_LINE_OVERWRITTEN);
+	assert_int_equal(event.lost, 53913);
+	assert_int_equal(parse("# entries-in-buffer/entries-written: 0/7"), TRACE_LINE_OVERWRITTEN);
+	assert_int_equal(event.lost, 7);
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
+		assert_int_equal(parse(nothing[i]), TRACE_LINE_NOTHING);
+}
+
 /* perf script -F +period */
 static void periods(void **state)
 {
@@ -430,6 +455,7 @@ int main(void)
 		cmocka_unit_test(forged_events),
 		cmocka_unit_test(lines_that_are_no_events),
 		cmocka_unit_test(lost_events),
+		cmocka_unit_test(overwritten_events),
 		cmocka_unit_test(periods),
 		cmocka_unit_test(accounted),
 		cmocka_unit_test(lines_that_are_wrong),
