@@ -472,17 +472,6 @@ class Replay(InOwnFolder):
         text = events(5, 60, 64, kind="kmalloc", gfp="GFP_KERNEL_ACCOUNT")
         self.assertEqual(self.names(text, "-f", "cpuslab"), ["kmalloc-64"])
 
-    # ---- perf ----
-
-    def test_periods_and_lost_events_of_perf(self):
-        text = (b"cc1  77 [000]  1.000001:          1 kmem:kmalloc: call_site=f ptr=0x1000 "
-                b"bytes_req=8 bytes_alloc=8 gfp_flags=GFP_KERNEL\n"
-                b"cc1  77 [000]  1.000002: PERF_RECORD_LOST lost 34\n"
-                b"cc1  77 [000]  1.000003:          1 kmem:kfree: call_site=f ptr=0x1000\n")
-        got = replay("-", stdin=text)["trace"]
-        self.assertEqual([got[key] for key in ("kmalloc", "kfree", "ignored", "gaps", "lost")],
-                         [1, 1, 0, 1, 34])
-
     # ---- options ----
 
     def test_touch(self):

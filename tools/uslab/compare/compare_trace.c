@@ -114,11 +114,7 @@ static int load(struct compare *c, struct compared_trace *t, const char *path)
 		progress_end(&c->progress);
 		return util_fail(COMPARE_COMMAND, "%s", t->load.error);
 	}
-	if (t->load.bad) {
-		progress_end(&c->progress);
-		util_warn(COMPARE_COMMAND, "lines left out: %llu; the first: %s",
-			  (unsigned long long)t->load.bad, t->load.error);
-	}
+	trace_load_warn(&t->load, COMPARE_COMMAND);
 	warn_of_strides(c, &t->load.ops, path);
 	if (!t->load.ops.counts.allocations)
 		return util_fail(COMPARE_COMMAND, "%s: no allocation that could be performed",

@@ -303,11 +303,7 @@ int cmd_replay(int argc, char **argv)
 		progress_end(&progress);
 		return util_fail(COMMAND, "%s", load.error);
 	}
-	if (load.bad) {
-		progress_end(&progress);
-		util_warn(COMMAND, "lines left out: %llu; the first: %s",
-			  (unsigned long long)load.bad, load.error);
-	}
+	trace_load_warn(&load, COMMAND);
 	status = replay_trace(&o, &load, &progress);
 	trace_ops_destroy(&load.ops);
 	return status;

@@ -130,6 +130,7 @@ static void put_trace(struct sink *sink, const struct trace_load *load)
 	put_count(sink, "gaps", "places where the tracer lost events", load->gaps);
 	put_count(sink, "lost", "events that it lost", load->lost);
 	put_count(sink, "bad_lines", "lines left out", load->bad);
+	put_count(sink, "early", "events over 1 ms out of order in time", load->early);
 	put_count(sink, "cpus", "CPUs that have events", load->ops.counts.cpus);
 	put_trace_objects(sink, &load->ops.counts);
 }

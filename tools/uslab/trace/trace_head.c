@@ -13,6 +13,7 @@
 #define HEADER_REACH 200u /* no '[' of "[CPU]" lies further right than this */
 #define FLAGS_MAX 16	  /* "d..2." and the like between CPU and time */
 #define CPU_DIGITS_MAX 5
+#define TASK_WIDTH 16u /* columns that trace-cmd has for the task's name */
 
 /* Cuts off the digits that it ends with; false: there is none. */
 static bool take_digits(struct trace_text *t)
@@ -24,9 +25,27 @@ static bool take_digits(struct trace_text *t)
 	return t->length < length;
 }
 
-/* "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": the length of TASK, which may be empty before
- * a hyphen. false: none of them. */
-static bool task_length(struct trace_text t, size_t *length)
+/*
+ * "NAME: " before the columns of the task, where trace-cmd reports several instances or files.
+ * Names of tasks are shorter than their columns, so that none can look like that.
+ */
+static struct trace_text instance_of(struct trace_text before_hyphen)
+{
+	struct trace_text t = before_hyphen;
+
+	if (t.length <= TASK_WIDTH)
+		return (struct trace_text){ t.start, 0 };
+	t.length -= TASK_WIDTH;
+	t = text_skip_spaces(text_trim_end(t));
+	if (text_last(t) != ':')
+		return (struct trace_text){ t.start, 0 };
+	t.length--;
+	return t;
+}
+
+/* "TASK-PID ", "TASK-PID (TGID) ", "TASK PID/TID ": TASK may be empty before a hyphen. false: none
+ * of them. */
+static bool find_task(struct trace_text t, struct trace_head *head)
 {
 	struct trace_text before = text_trim_end(t);
 	char last;
@@ -46,8 +65,11 @@ static bool task_length(struct trace_text t, size_t *length)
 	if (last != '-' && !text_is_space(last))
 		return false;
 	before.length--;
-	*length = text_skip_spaces(text_trim_end(before)).length;
-	return *length || last == '-';
+	head->task = text_skip_spaces(text_trim_end(before)).length;
+	head->instance = (struct trace_text){ before.start, 0 };
+	if (last == '-')
+		head->instance = instance_of(before);
+	return head->task || last == '-';
 }
 
 /* "655.182115:" or "123456:": the length with the colon, else 0. */
@@ -101,7 +123,7 @@ static bool try_head(struct trace_text line, size_t at, struct trace_head *head)
 		return false;
 	if (!text_digits((struct trace_text){ t.start, digits }, 10, &number))
 		return false;
-	if (!task_length((struct trace_text){ line.start, at }, &head->task))
+	if (!find_task((struct trace_text){ line.start, at }, head))
 		return false;
 	t = text_skip_spaces(text_skip(t, digits + 1));
 	length = time_length(t);

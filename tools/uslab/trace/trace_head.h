@@ -8,7 +8,8 @@
 #include "trace/trace_text.h"
 
 struct trace_head {
-	size_t task; /* length of the task's name */
+	size_t task;		    /* length of the task's name, with that of the instance */
+	struct trace_text instance; /* "NAME: " of trace-cmd before the task; length 0: none */
 	unsigned int cpu;
 	uint64_t time;		/* ns, as in struct trace_event */
 	struct trace_text rest; /* the event: what is behind the time */

@@ -4,8 +4,8 @@
  * wrong
  *
  * Flow:       called by replay/cmd_replay.c and compare/compare_trace.c; calls trace_read.c,
- *             trace_parse.c, trace_ops.c and util.c for progress. In: a path; out: struct trace_ops
- *             and counts, or one message.
+ *             trace_parse.c, trace_text.c, trace_ops.c and util.c for progress and warnings. In: a
+ *             path; out: struct trace_ops and counts, or one message.
  */
 #include "trace/trace_load.h"
 #include "trace/trace_read.h"
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define PROGRESS_LINES 4096u /* lines from one look at the clock to the next */
+#define EARLY_SHARE 10u	     /* the order is in doubt when one in so many events is early */
 
 static const char *file_name(const struct trace_load *load)
 {
@@ -50,10 +51,35 @@ static int wrong_text(struct trace_load *load, const struct trace_error *error)
 		     error->column, error->expected);
 }
 
+static void note_instance(struct trace_load *load, struct trace_text instance)
+{
+	char name[TRACE_INSTANCE_NAME];
+
+	if (load->has_instances)
+		return;
+	trace_copy_text(name, sizeof(name), instance);
+	if (!load->events) {
+		memcpy(load->instance, name, sizeof(name));
+	} else if (strcmp(load->instance, name)) {
+		memcpy(load->other_instance, name, sizeof(name));
+		load->has_instances = true;
+	}
+}
+
+static void note_time(struct trace_load *load, uint64_t time)
+{
+	if (load->latest < time)
+		load->latest = time;
+	else if (load->latest - time > TRACE_ORDER_NS)
+		load->early++;
+}
+
 static int add_event(struct trace_load *load, const struct trace_event *event)
 {
 	int ret = trace_ops_add(&load->ops, event);
 
+	note_instance(load, event->instance);
+	note_time(load, event->time);
 	load->events++;
 	if (ret == -E2BIG)
 		return wrong(load, load->lines,
@@ -178,4 +204,27 @@ int trace_load(struct trace_load *load)
 	if (ret)
 		trace_ops_destroy(&load->ops);
 	return ret;
+}
+
+void trace_load_warn(const struct trace_load *load, const char *command)
+{
+	bool is_disordered = load->early > load->events / EARLY_SHARE;
+
+	if (load->progress && (load->bad || load->has_instances || is_disordered))
+		progress_end(load->progress);
+	if (load->bad)
+		util_warn(command, "lines left out: %llu; the first: %s",
+			  (unsigned long long)load->bad, load->error);
+	if (load->has_instances)
+		util_warn(command,
+			  "%.250s: events of several instances or files ('%s', '%s'): what more "
+			  "than one has counts more than once; grep can choose one",
+			  file_name(load), load->instance, load->other_instance);
+	if (is_disordered)
+		util_warn(
+			command,
+			"%.250s: %llu of %llu memory events are earlier than one before them: are "
+			"the lines in the order of time?",
+			file_name(load), (unsigned long long)load->early,
+			(unsigned long long)load->events);
 }

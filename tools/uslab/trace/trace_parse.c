@@ -452,6 +452,7 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 	}
 	event->cpu = head.cpu;
 	event->time = head.time;
+	event->instance = head.instance;
 	rest = head.rest;
 	if (!rest.length)
 		return bad(error, line, rest, "an event after the time");

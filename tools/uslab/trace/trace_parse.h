@@ -6,6 +6,7 @@
  *
  *     TASK-PID [CPU] FLAGS TIME: EVENT: FIELDS            tracefs, trace-cmd
  *     TASK-PID [CPU] FLAGS TIME: (+N) EVENT: FIELDS       trace-cmd report --ts-diff
+ *     NAME: TASK-PID [CPU] FLAGS TIME: EVENT: FIELDS      trace-cmd with several instances
  *     TASK-PID (TGID) [CPU] FLAGS TIME: EVENT: FIELDS     tracefs with the record-tgid option
  *     TASK PID[/TID] [CPU] TIME: [PERIOD] kmem:EVENT: FIELDS    perf script
  *
@@ -56,7 +57,8 @@ struct trace_event {
 	unsigned int gfp;     /* <uslab/gfp.h>: only flags that change what an allocator does */
 	enum trace_accounted accounted;
 	uint64_t lost; /* TRACE_LINE_LOST, _OVERWRITTEN: how many; 0: the tracer does not know */
-	struct trace_text name; /* of the cache; length 0 where the kernel does not say it */
+	struct trace_text name;	    /* of the cache; length 0 where the kernel does not say it */
+	struct trace_text instance; /* of trace-cmd; length 0: it names none */
 };
 
 struct trace_error {

@@ -2,8 +2,8 @@
 /*
  * uslab/trace/trace_text.c - numbers in a piece of a line, and copies of it
  *
- * Flow:       called by trace_parse.c, trace_head.c and trace_ops.c. In: a piece of a line; out:
- *             its value, or printable text.
+ * Flow:       called by trace_parse.c, trace_head.c, trace_ops.c and trace_load.c. In: a piece of
+ *             a line; out: its value, or printable text.
  */
 #include "trace/trace_text.h"
 

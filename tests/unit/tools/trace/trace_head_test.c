@@ -50,6 +50,40 @@ static void times(void **state)
 	}
 }
 
+/* trace-cmd with several instances: "%*s: %16s-%-5d [%03d]". */
+static void instances(void **state)
+{
+	static const struct {
+		const char *line;
+		const char *instance;
+	} cases[] = {
+		{ "i1:               ls-11920 [001] 1.0: x", "i1" },
+		{ " i1:               ls-11920 [001] 1.0: x", "i1" },
+		{ "a long: name:  123456789012345-1     [001]1: x", "a long: name" },
+		{ "i1:                 -1     [001] 1.0: x", "i1" },
+		{ "                  ls-11920 [001] 1.0: x", "" },
+		{ "                      ls-11920 [001] 1.0: x", "" },
+		{ "    i1:           ls-11920 [001] 1.0: x",
+		  "" }, /* all of it is the task's name */
+		{ "i1: ls-11920 [001] 1.0: x", "" },
+		{ "kworker/u16:3-77 [001] 1.0: x", "" },
+		{ "i1:               ls 11920 [001] 1.0: x", "" }, /* perf */
+		{ "             ls-11920   (  11920) [001] ..... 1.0: x", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_true(find(cases[i].line));
+		if (!text_equals(head.instance, cases[i].instance))
+			fail_msg("wanted '%s' in: %s", cases[i].instance, cases[i].line);
+		assert_int_equal(head.cpu, 1);
+	}
+	/* what a program writes into the trace names no instance */
+	assert_true(find("   a-1     [000] 1.0: mark: i1:               ls-2     [001] 1.0: x"));
+	assert_int_equal(head.instance.length, 0);
+	assert_int_equal(head.cpu, 0);
+}
+
 static void no_heads(void **state)
 {
 	static const char *const lines[] = {
@@ -76,6 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times),
+		cmocka_unit_test(instances),
 		cmocka_unit_test(no_heads),
 	};
 

@@ -77,6 +77,44 @@ static void overwritten(void **state)
 	trace_ops_destroy(&load.ops);
 }
 
+#define I1 "i1:             bash-1     [001] 1.0: kfree: call_site=f ptr=1000\n"
+#define I2 "i2:             bash-1     [001] 1.0: kfree: call_site=f ptr=1000\n"
+#define I2_OTHER "i2:             bash-1     [001] 1.0: sched_wakeup: comm=x\n"
+
+static void instances(void **state)
+{
+	static const struct {
+		const char *text, *first, *other;
+		bool has;
+	} cases[] = {
+		{ ALLOC FREE, "", "", false },	      { I1 I1 I2_OTHER, "i1", "", false },
+		{ I1 I1 I2 ALLOC, "i1", "i2", true }, { I2 FREE, "i2", "", true },
+		{ FREE I2 I1, "", "i2", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(load_text(cases[i].text), 0);
+		assert_string_equal(load.instance, cases[i].first);
+		assert_string_equal(load.other_instance, cases[i].other);
+		assert_int_equal(load.has_instances, cases[i].has);
+		trace_ops_destroy(&load.ops);
+	}
+}
+
+static void order(void **state)
+{
+#define AT(time) "a-1 [000] " time ": kfree: call_site=f ptr=1000\n"
+	(void)state;
+	/* a millisecond is what clocks of CPUs may differ by */
+	assert_int_equal(load_text(AT("2.0") AT("1.999") AT("1.998999") AT("2.1") AT("2.0")), 0);
+	assert_int_equal(load.early, 2);
+	trace_ops_destroy(&load.ops);
+	assert_int_equal(load_text(AT("2.0") AT("1.0") AT("1.5")), 0);
+	assert_int_equal(load.early, 2);
+	trace_ops_destroy(&load.ops);
+}
+
 static void first_events_only(void **state)
 {
 	(void)state;
@@ -144,6 +182,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(counts, reset),
 		cmocka_unit_test_setup(overwritten, reset),
+		cmocka_unit_test_setup(instances, reset),
+		cmocka_unit_test_setup(order, reset),
 		cmocka_unit_test_setup(first_events_only, reset),
 		cmocka_unit_test_setup(mistakes, reset),
 		cmocka_unit_test_setup(keep_going, reset),
