@@ -631,9 +631,19 @@ class Replay(InOwnFolder):
         done = run("-k", "-", stdin=b"".join(text))
         self.assertEqual(done.stderr.decode(), "uslab replay: lines left out: 4; the first: "
                          f"standard input:11: column 1: expected {FORMAT}, found 'nonsense'\n")
-        self.fails("uslab replay: standard input:1: expected memory events (kmalloc, "
-                   "kmem_cache_alloc, kfree, kmem_cache_free), found none up to here\n",
-                   "-k", "-", stdin=b"nonsense\n")
+
+    def test_keep_going_over_all_lines(self):
+        """Nothing is left, and it is said why: as of a trace whose pointers nobody may see."""
+        pointer = b"     x-1     [000] .....     1.0: kfree: call_site=f ptr=(____ptrval____)\n"
+        first = "column 58: expected a pointer in hex after 'ptr=', found '(____ptrval____)'"
+        none = "expected memory events (kmalloc, kmem_cache_alloc, kfree, kmem_cache_free), " \
+            "found none up to here"
+        for content, line, more in (
+                (pointer * 3, 3, f"; lines left out: 3; the first: standard input:1: {first}"),
+                (pointer + b"cut", 2, f"; lines left out: 2; the first: standard input:1: {first}"),
+                (b"cut", 1, f"; lines left out: 1; the first: standard input:1: {CUT}")):
+            self.fails(f"uslab replay: standard input:{line}: {none}{more}\n", "-k", "-",
+                       stdin=content)
 
     def test_keep_going_over_the_end_of_truncated_zstd(self):
         content = bytes_of(data("hackbench.txt.zst"))
@@ -643,8 +653,9 @@ class Replay(InOwnFolder):
         for cut in (5, 200):
             path = self.put("cut.zst", content[:cut])
             self.fails(f"uslab replay: {path}:1: expected memory events (kmalloc, "
-                       "kmem_cache_alloc, kfree, kmem_cache_free), found none up to here; the "
-                       "zstd data ends early: expected the rest of the compressed frame\n",
+                       "kmem_cache_alloc, kfree, kmem_cache_free), found none up to here; lines "
+                       f"left out: 1; the first: {path}:1: the zstd data ends early: expected the "
+                       "rest of the compressed frame\n",
                        "-k", path)
 
     def test_names_of_tasks_and_caches_are_not_trusted(self):

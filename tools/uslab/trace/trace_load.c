@@ -77,13 +77,15 @@ static void note_time(struct trace_load *load, uint64_t time)
 static int add_event(struct trace_load *load, const struct trace_event *event)
 {
 	int ret = trace_ops_add(&load->ops, event);
+	char limit[128];
 
 	note_instance(load, event->instance);
 	note_time(load, event->time);
 	load->events++;
-	if (ret == -E2BIG)
-		return wrong(load, load->lines,
-			     "expected fewer CPUs, live objects or kinds of allocations than this");
+	if (ret == -E2BIG) {
+		trace_ops_limit(&load->ops, event, limit, sizeof(limit));
+		return wrong(load, load->lines, "expected %s", limit);
+	}
 	if (ret)
 		snprintf(load->error, sizeof(load->error), "%.250s:%llu: out of memory",
 			 file_name(load), (unsigned long long)load->lines);
@@ -169,14 +171,23 @@ static int read_lines(struct trace_load *load, struct trace_reader *reader)
 	return ret;
 }
 
-/* There is nothing to go on with; a file that ends early is said, too, as it may be why. */
+/*
+ * There is nothing to go on with: why, if lines were left out. The end of a file that ends early is
+ * the last of these and said, too.
+ */
 static int no_events(struct trace_load *load, const char *cut)
 {
+	char left_out[sizeof(load->error) + 64] = "";
+
+	if (load->bad)
+		snprintf(left_out, sizeof(left_out), "; lines left out: %llu; the first: %s%s%s",
+			 (unsigned long long)load->bad, load->error,
+			 cut[0] && load->bad > 1 ? "; " : "", load->bad > 1 ? cut : "");
 	load->keep_going = false;
 	return wrong(load, load->lines ? load->lines : 1,
 		     "expected memory events (kmalloc, kmem_cache_alloc, kfree, kmem_cache_free), "
-		     "found none up to here%s%s",
-		     cut[0] ? "; " : "", cut);
+		     "found none up to here%s",
+		     left_out);
 }
 
 int trace_load(struct trace_load *load)

@@ -36,7 +36,7 @@ struct trace_load {
 	char instance[TRACE_INSTANCE_NAME];
 	char other_instance[TRACE_INSTANCE_NAME];
 	bool has_instances; /* there is another one */
-	char error[512];    /* "FILE:LINE: expected ..."; with keep_going: the first one, or "" */
+	char error[1024];   /* "FILE:LINE: expected ..."; with keep_going: the first one, or "" */
 };
 
 /*

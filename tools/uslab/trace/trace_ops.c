@@ -562,6 +562,20 @@ int trace_ops_add(struct trace_ops *t, const struct trace_event *event)
 	return trace_kind_is_alloc(event->kind) ? on_alloc(t, event) : on_free(t, event);
 }
 
+void trace_ops_limit(const struct trace_ops *t, const struct trace_event *event, char *text,
+		     size_t size)
+{
+	if (event->cpu >= TRACE_MAX_CPUS)
+		snprintf(text, size, "a CPU below %u, found %u", TRACE_MAX_CPUS, event->cpu);
+	else if (t->counts.live_objects == TRACE_MAX_SLOTS)
+		snprintf(text, size, "at most %u live objects, found one more", TRACE_MAX_SLOTS);
+	else
+		snprintf(text, size,
+			 "at most %u caches, and as many kinds of allocations (cache, size and "
+			 "flags), found one more",
+			 TRACE_MAX_CLASSES);
+}
+
 /* ---- life ---- */
 
 int trace_ops_init(struct trace_ops *t)

@@ -110,9 +110,13 @@ int trace_ops_init(struct trace_ops *t);
 
 /*
  * The next event of the trace. 0; -ENOMEM; -E2BIG: more objects alive, CPUs, or kinds of allocation
- * than the fields of an operation can hold.
+ * than the fields of an operation can hold, and the event has no operation.
  */
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
+
+/* After -E2BIG: "a CPU below 8192, found 99999", or which of the others it is. */
+void trace_ops_limit(const struct trace_ops *t, const struct trace_event *event, char *text,
+		     size_t size);
 
 /* Caches of which trace_stride_of() does not know what made their strides. */
 uint32_t trace_ops_unknown_strides(const struct trace_ops *t);

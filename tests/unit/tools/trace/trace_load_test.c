@@ -139,7 +139,8 @@ static void mistakes(void **state)
 		     "column 48: expected a pointer in hex after 'ptr=', found 'x'");
 	assert_error(ALLOC FREE HEAD "kfree: call_site=f ptr=10", 3,
 		     "expected the rest of the line and a newline, found the end of the file");
-	assert_error("a-1 [99999] 1.0: kfree: call_site=f ptr=0\n", 1, "expected fewer CPUs");
+	assert_error("a-1 [99999] 1.0: kfree: call_site=f ptr=0\n", 1,
+		     "expected a CPU below 8192, found 99999");
 }
 
 static void keep_going(void **state)
@@ -158,8 +159,14 @@ static void keep_going(void **state)
 	snprintf(first, sizeof(first), "%s:1: column 1: ", temp_file);
 	assert_memory_equal(load.error, first, strlen(first));
 	trace_ops_destroy(&load.ops);
+	/* why there is nothing */
 	assert_int_equal(load_text("foo\nbar\n"), -EINVAL);
 	assert_non_null(strstr(load.error, ":2: expected memory events"));
+	assert_non_null(
+		strstr(load.error, "found none up to here; lines left out: 2; the first: "));
+	assert_non_null(strstr(load.error, ":1: column 1: expected an event of the kernel's"));
+	assert_int_equal(load_text(OTHER), -EINVAL);
+	assert_null(strstr(load.error, "left out"));
 }
 
 static void no_such_file(void **state)

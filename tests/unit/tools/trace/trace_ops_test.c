@@ -270,13 +270,40 @@ static void too_many_cpus(void **state)
 	struct trace_event event = {
 		.kind = TRACE_KMALLOC, .ptr = 0x1000, .bytes_req = 8, .cpu = TRACE_MAX_CPUS
 	};
+	char text[128];
 
 	(void)state;
 	assert_int_equal(trace_ops_add(&t, &event), -E2BIG);
+	trace_ops_limit(&t, &event, text, sizeof(text));
+	assert_string_equal(text, "a CPU below 8192, found 8192");
 	assert_int_equal(t.nr_ops, 0);
 	event.cpu--;
 	assert_int_equal(trace_ops_add(&t, &event), 0);
 	assert_int_equal(t.ops[0].cpu, TRACE_MAX_CPUS - 1);
+}
+
+/* As if there were as many already: to make them takes long. */
+static void too_many_of_the_rest(void **state)
+{
+	struct trace_event event = { .kind = TRACE_KMALLOC, .ptr = 0x1000, .bytes_req = 8 };
+	char text[128];
+
+	(void)state;
+	t.nr_classes = TRACE_MAX_CLASSES;
+	assert_int_equal(trace_ops_add(&t, &event), -E2BIG);
+	trace_ops_limit(&t, &event, text, sizeof(text));
+	assert_string_equal(text,
+			    "at most 1048576 caches, and as many kinds of allocations (cache, "
+			    "size and flags), found one more");
+	t.nr_classes = 0;
+	t.nr_slots = TRACE_MAX_SLOTS;
+	t.counts.live_objects = TRACE_MAX_SLOTS;
+	assert_int_equal(trace_ops_add(&t, &event), -E2BIG);
+	trace_ops_limit(&t, &event, text, sizeof(text));
+	assert_string_equal(text, "at most 268435456 live objects, found one more");
+	t.nr_slots = 0;
+	t.counts.live_objects = 0;
+	assert_int_equal(trace_ops_add(&t, &event), 0);
 }
 
 /* ---- a random trace, a model, a performer ---- */
@@ -435,6 +462,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(times, setup, teardown),
 		cmocka_unit_test_setup_teardown(peak_op, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(too_many_of_the_rest, setup, teardown),
 		cmocka_unit_test_setup_teardown(random_trace, setup, teardown),
 	};
 
