@@ -478,6 +478,26 @@ class Options(InOwnFolder):
         self.assertEqual(trace["scaling"]["events"], trace["operations"])
         self.assertEqual(trace["scaling"]["constant"]["operations"], 160000 + 159950)
 
+    def test_doubtful_traces(self):
+        """What is said of each, once for all contestants; and the work goes on."""
+        line = ("{0}                x-1     [000] .....     {1}.0: kmalloc: call_site=f ptr={1}0000 "
+                "bytes_req=100 bytes_alloc=128 gfp_flags=GFP_KERNEL\n")
+        path = self.put("doubtful", (line.format("i1:", 2) + line.format("i2:", 1)).encode())
+        done = run("-r1", "-e", "slub,slab", "--no-instructions", path)
+        self.assertEqual((done.returncode, done.stderr.decode()), (
+            0, f"uslab compare: {path}: events of several instances or files ('i1', 'i2'): what "
+            "more than one has counts more than once; grep can choose one\n"
+            f"uslab compare: {path}: 1 of 2 memory events are earlier than one before them: are "
+            "the lines in the order of time?\n"))
+
+    def test_seconds_of_short_traces(self):
+        """As exact as the time stamps."""
+        line = ("     x-1     [000] .....     1.{0:09d}: kmalloc: call_site=f ptr={0:x}0000 "
+                "bytes_req=100 bytes_alloc=128 gfp_flags=GFP_KERNEL\n")
+        trace = compare("-r1", "-e", "slub", "--no-instructions", self.put("short", "".join(
+            line.format(i) for i in (100, 215)).encode()))["traces"][0]
+        self.assertEqual((trace["seconds"], trace["curve"]["time"]), (115e-9, [0, 115e-9]))
+
     def test_help_and_version(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))

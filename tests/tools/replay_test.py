@@ -315,6 +315,12 @@ class Replay(InOwnFolder):
             self.assertGreater(values[-1], 0)
         self.assertGreater(got["clock_ns"], 0)
 
+    def test_seconds_of_short_traces(self):
+        """They are thousandths, and no more than that is rounded away."""
+        for arguments in (("--json",), ()):
+            self.assertRegex(run(*arguments, data("vector1.txt")).stdout.decode(),
+                             r'("seconds":|seconds per round) *\d+\.\d{6}\b')
+
     def test_time_of_nothing(self):
         """Where nothing is freed nothing is known of the time that it takes."""
         line = "kmalloc: call_site=f ptr=01 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL"

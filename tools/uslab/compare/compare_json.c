@@ -214,7 +214,7 @@ static json_object *new_curve(const struct compared_trace *t)
 		json_object_array_add(
 			time,
 			json_new_decimal((double)trace_ops_time(&t->load.ops, s->point_op[i]) / 1e9,
-					 6));
+					 9));
 	put(o, "time", time);
 	put(o, "op", new_counts(s->point_op, s->nr_points));
 	put(o, "live_bytes", new_counts(t->point_live, s->nr_points));
@@ -235,7 +235,7 @@ static json_object *new_trace(const struct compare *c, const struct compared_tra
 	put_count(o, "operations", ops->nr_ops);
 	put_count(o, "allocations", ops->counts.allocations);
 	put_count(o, "frees", ops->counts.matched_frees);
-	put_number(o, "seconds", (double)trace_ops_time(ops, ops->nr_ops - 1) / 1e9, 6);
+	put_number(o, "seconds", (double)trace_ops_time(ops, ops->nr_ops - 1) / 1e9, 9);
 	put_count(o, "live_peak_bytes", ops->counts.peak_bytes * t->copies);
 	put_count(o, "live_peak_op", ops->counts.peak_op);
 	put(o, "curve", new_curve(t));

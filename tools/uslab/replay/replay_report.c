@@ -167,7 +167,7 @@ static void put_replay(struct sink *sink, const struct replay_report *report)
 	put_count(sink, "unknown_strides", "  with strides that nothing explains",
 		  trace_ops_unknown_strides(replay->trace));
 	put_count(sink, "library_caches", "caches that serve them", replay->nr_caches);
-	put_decimal(sink, "seconds", "seconds per round", replay->result.seconds, 3);
+	put_decimal(sink, "seconds", "seconds per round", replay->result.seconds, 6);
 }
 
 static void put_objects(struct sink *sink, const struct replay_report *report)
