@@ -12,6 +12,7 @@
 #define COMM_MAX_PERF 63  /* perf prints long names of kernel threads */
 #define HEADER_REACH 200u /* no '[' of "[CPU]" lies further right than this */
 #define FLAGS_MAX 16	  /* "d..2." and the like between CPU and time */
+#define FLAGS_KERNEL 5u	  /* of kernels today, of which only the last two may be digits */
 #define CPU_DIGITS_MAX 5
 #define TASK_WIDTH 16u /* columns that trace-cmd has for the task's name */
 
@@ -107,6 +108,22 @@ static uint64_t time_value(struct trace_text t)
 	return value;
 }
 
+/*
+ * What is behind the flags: "d..2.  655.182115:", or without a blank "d..2.222397463955043:", where
+ * only their number says where they end. It may be no time.
+ */
+static struct trace_text skip_flags(struct trace_text t)
+{
+	struct trace_text flags = text_token(t);
+
+	if (flags.length > FLAGS_KERNEL && !text_is_digit(t.start[FLAGS_KERNEL - 3]) &&
+	    time_length(text_skip(t, FLAGS_KERNEL)))
+		return text_skip(t, FLAGS_KERNEL);
+	if (flags.length > FLAGS_MAX)
+		return t;
+	return text_skip_spaces(text_skip(t, flags.length));
+}
+
 /* Is the '[' at line[at] that of "[CPU]" of a header? */
 static bool try_head(struct trace_text line, size_t at, struct trace_head *head)
 {
@@ -127,12 +144,8 @@ static bool try_head(struct trace_text line, size_t at, struct trace_head *head)
 		return false;
 	t = text_skip_spaces(text_skip(t, digits + 1));
 	length = time_length(t);
-	if (!length) { /* flags first */
-		size_t flags = text_token(t).length;
-
-		if (flags > FLAGS_MAX)
-			return false;
-		t = text_skip_spaces(text_skip(t, flags));
+	if (!length) {
+		t = skip_flags(t);
 		length = time_length(t);
 	}
 	if (!length)
