@@ -85,23 +85,37 @@ static void count_maps(unsigned long count[OS_MAX_NODES])
 
 /* ---- threads on nodes ---- */
 
-/* This thread runs on the nth node that has CPUs. */
+/* false: the node has no CPUs, or none that this process may use. */
+static bool run_on(unsigned int node)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		if (os_cpu_to_node(cpu) == node)
+			CPU_SET(cpu, &set);
+	return CPU_COUNT(&set) && !sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* This thread runs on the node of that number, or on the next one that has CPUs. */
 static void go_to(unsigned int n)
 {
 	unsigned int nr_nodes = os_topology.nr_nodes;
-	cpu_set_t set;
 
-	for (unsigned int tried = 0; tried < nr_nodes; tried++) {
-		unsigned int node = (n + tried) % nr_nodes;
-
-		CPU_ZERO(&set);
-		for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
-			if (os_cpu_to_node(cpu) == node)
-				CPU_SET(cpu, &set);
-		if (CPU_COUNT(&set) && !sched_setaffinity(0, sizeof(set), &set))
+	for (unsigned int tried = 0; tried < nr_nodes; tried++)
+		if (run_on((n + tried) % nr_nodes))
 			return;
-	}
 	CHILD_CHECK(!"a node with CPUs");
+}
+
+/* The last node that has CPUs; this thread runs there. */
+static unsigned int go_to_last(void)
+{
+	for (unsigned int node = os_topology.nr_nodes; node--;)
+		if (run_on(node))
+			return node;
+	CHILD_CHECK(!"a node with CPUs");
+	return 0;
 }
 
 static void take(unsigned int from, unsigned int to)
@@ -296,29 +310,30 @@ IN_CHILD(test_bind_to_a_full_node)
 static void *free_all(void *arg)
 {
 	unsigned long count[OS_MAX_NODES];
-	unsigned int here = *(unsigned int *)arg;
+	unsigned int here = go_to_last();
 
-	go_to(here);
 	give(MANY);
 	take(0, MANY / 4);
 	count_objects(MANY / 4, count);
 	printf("# on node %u after freeing another's: %lu of %u are its own\n", here, count[here],
 	       MANY / 4);
-	/* but for slabs that node 0 has beyond those that it needs (remote_node_defrag_ratio) */
+	/* but for slabs that the first has beyond those that it needs (remote_node_defrag_ratio) */
 	CHILD_CHECK(count[here] > 0);
 	give(MANY / 4);
-	return NULL;
+	return arg;
 }
 
 IN_CHILD(test_remote_frees)
 {
-	unsigned int other = 63u - (unsigned int)__builtin_clzl(all_nodes());
+	unsigned int other = go_to_last();
 	pthread_t thread;
 
 	begin("slab", "array");
 	go_to(0);
+	if (os_current_node() == other)
+		child_cannot("CPUs of several nodes"); /* the others have memory only */
 	take(0, MANY);
-	CHILD_CHECK(!pthread_create(&thread, NULL, free_all, &other));
+	CHILD_CHECK(!pthread_create(&thread, NULL, free_all, NULL));
 	CHILD_CHECK(!pthread_join(thread, NULL));
 	CHILD_CHECK(numa_counters[os_current_node()].remote_frees > MANY / 2);
 }
