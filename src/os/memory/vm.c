@@ -216,9 +216,24 @@ void os_bind(void *addr, size_t size, unsigned int node)
 	os_syscall(SYS_mbind, addr, size, MPOL_PREFERRED, &nodes, OS_WORD_BITS + 1, 0);
 }
 
+/*
+ * What is cut off is charged as what stays, for a moment. Where only that is too much (it may be
+ * more than the machine's memory) it takes two calls.
+ */
 void *os_map(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_READ | PROT_WRITE);
+	void *p = map_aligned(size, align, PROT_READ | PROT_WRITE);
+	int saved = errno;
+
+	if (p || align <= os_page_size())
+		return p;
+	p = map_aligned(size, align, PROT_NONE);
+	if (p && mprotect(p, size, PROT_READ | PROT_WRITE)) {
+		errno = saved;
+		os_release(p, size);
+		return NULL;
+	}
+	return p;
 }
 
 void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move)

@@ -462,6 +462,7 @@ static void under_rlimit_as(void *arg)
 static void under_rlimit_data(void *arg)
 {
 	char *p = os_reserve(256 * MIB, page);
+	size_t mapped;
 	size_t data;
 
 	(void)arg;
@@ -473,6 +474,13 @@ static void under_rlimit_data(void *arg)
 	CHILD_CHECK(os_commit(p + MIB, MIB) == 0);
 	p[2 * MIB - 1] = 1;
 	CHILD_CHECK(!os_map(255 * MIB, page));
+	/* only what stays is charged, not what alignment cuts off */
+	mapped = mapped_bytes(NULL);
+	CHILD_CHECK(!os_map(63 * MIB, 128 * MIB) && mapped_bytes(NULL) == mapped);
+	p = os_map(MIB, 128 * MIB);
+	CHILD_CHECK(p && !((uintptr_t)p & (128 * MIB - 1)));
+	CHILD_CHECK(mapped_bytes(NULL) == mapped + MIB);
+	memset(p, 1, MIB);
 	CHILD_CHECK(errno == 77);
 }
 
