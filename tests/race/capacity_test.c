@@ -3,7 +3,7 @@
  * race/capacity_test.c - an install that takes long, while the front changes its capacity, moves
  * its words or closes
  *
- * ctest: timeout=300 serial sanitize=no
+ * ctest: timeout=500 serial sanitize=no
  *
  * One thread misses: it fills an array and installs it, with a delay in the sequence or in the C
  * code around it; and in half of the rounds it withdraws its arrays again, as when use falls,

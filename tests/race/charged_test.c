@@ -2,7 +2,7 @@
 /*
  * race/charged_test.c - hits and misses of a CPU's charged array, while another CPU takes it away
  *
- * ctest: timeout=300 serial sanitize=no
+ * ctest: timeout=500 serial sanitize=no
  *
  * One thread allocates and frees charged objects, with delays in the sequences of hits, of
  * withdrawals and of installs. Another one drains the arrays of the group, destroys the group, or
