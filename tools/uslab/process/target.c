@@ -59,7 +59,14 @@ void target_permission_text(char *buf, size_t size, const char *yama)
 	if (fd >= 0)
 		close(fd);
 	scope[strcspn(scope, "\n")] = '\0';
-	if (n > 0 && strcmp(scope, "0") != 0)
+	/* 3: the system lets nobody change that, until it starts again */
+	if (!strcmp(scope, "3"))
+		snprintf(buf, size,
+			 "%s is 3: until the next boot not even root may, only the process itself "
+			 "(uslab_inspect_json(3)); cores that the system writes, not gcore(1), "
+			 "can be read (uslab info --core)",
+			 yama);
+	else if (n > 0 && strcmp(scope, "0") != 0)
 		snprintf(buf, size,
 			 "it needs root or CAP_SYS_PTRACE, or, for the same user, "
 			 "%s to be 0 (it is %s)",

@@ -22,22 +22,43 @@
 #include "process/target.h"
 #include "util.h"
 
-static void check_hint(const char *scope, bool named)
+/* text: the hint where the file path has that scope. */
+static void make_hint(const char *scope, char text[256], char *path)
 {
-	char path[] = "/tmp/uslab-target-XXXXXX";
 	int fd = mkstemp(path);
-	char text[256];
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, scope, strlen(scope)), strlen(scope));
 	close(fd);
-	target_permission_text(text, sizeof(text), path);
+	target_permission_text(text, 256, path);
 	unlink(path);
+}
+
+static void check_hint(const char *scope, bool named)
+{
+	char path[] = "/tmp/uslab-target-XXXXXX";
+	char text[256];
+
+	make_hint(scope, text, path);
 	assert_non_null(strstr(text, "CAP_SYS_PTRACE"));
 	assert_non_null(strstr(text, "same user"));
 	assert_int_equal(strstr(text, path) != NULL, named);
 	if (named)
 		assert_non_null(strstr(text, "it is 1"));
+}
+
+/* No user and no capability would help. */
+static void test_hint_for_nobody(void **state)
+{
+	char path[] = "/tmp/uslab-as-long-as-ptrace-XXXXXX"; /* all of the text has room */
+	char text[256];
+
+	(void)state;
+	make_hint("3\n", text, path);
+	assert_non_null(strstr(text, path));
+	assert_non_null(strstr(text, "next boot"));
+	assert_null(strstr(text, "CAP_SYS_PTRACE"));
+	assert_non_null(strstr(text, "(uslab info --core)"));
 }
 
 static void test_hint(void **state)
@@ -138,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hint),
+		cmocka_unit_test(test_hint_for_nobody),
 		cmocka_unit_test(test_child),
 		cmocka_unit_test(test_again),
 	};
