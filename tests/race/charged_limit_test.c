@@ -44,7 +44,7 @@ static __thread unsigned int numbers; /* of CPUs that a miss asks for, until it 
 static __thread bool stops_late, stopped;
 static bool waits, goes, is_lowered; /* atomic */
 
-static void stop(unsigned int ms)
+static void wait_for_go(unsigned int ms)
 {
 	stopped = true;
 	store_release(&waits, true); /* pairs with lower_beside() */
@@ -56,7 +56,7 @@ static void stop(unsigned int ms)
 static int cpu_of_miss(void)
 {
 	if (numbers && !--numbers)
-		stop(0);
+		wait_for_go(0);
 	return percpu_cpu();
 }
 
@@ -64,7 +64,7 @@ static bool install_late(struct front *f, int cpu, uintptr_t top, uint64_t owner
 {
 	if (stops_late) {
 		stops_late = false;
-		stop(LONGEST_MS);
+		wait_for_go(LONGEST_MS);
 	}
 	return array_charged_install(f, cpu, top, owner);
 }
@@ -183,7 +183,7 @@ static void lower_beside(void *arg)
 	CHILD_CHECK(handle && !cache_create(&spec, &s));
 	cache = cache_of(s);
 	CHILD_CHECK(!pthread_create(&thread, NULL, miss_late, arg));
-	while (!load_acquire(&waits)) /* pairs with stop() */
+	while (!load_acquire(&waits)) /* pairs with wait_for_go() */
 		sched_yield();
 	CHILD_CHECK(!group_set_limit(handle, SIZE / 2));
 	store_release(&goes, true);

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/bits.h"
+
 #if defined(__GLIBC__) && __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #else
@@ -25,14 +27,14 @@
 
 /*
  * From now on this thread has no area: the kernel says of no CPU that the thread is on it, and
- * restarts nothing. False: it had none. With the C library's own area and signature.
+ * restarts nothing. False: it had none. With the C library's own area and signature; its size may
+ * be that in use, and what it registers has 32 bytes at least (os_rseq_leave()).
  */
 static inline bool sys_rseq_unregister(void)
 {
 	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 
-	return !syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) ||
-	       !syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+	return !syscall(SYS_rseq, area, MAX(__rseq_size, 32u), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
 
 #endif /* TESTS_SUPPORT_SYS_RSEQ_H */

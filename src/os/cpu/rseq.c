@@ -59,10 +59,12 @@ static ptrdiff_t find_area(void)
 	 * for some linkers (mold) weak names are no need: so here is one that is not weak.
 	 */
 	static void **const volatile needed = &__libc_stack_end;
+	const char *area = (const char *)&none;
 
 	(void)needed;
-	return &__rseq_offset ? __rseq_offset
-			      : (const char *)&none - (const char *)__builtin_thread_pointer();
+	/* Of the difference of the two GCC 16 makes an operand that no assembler takes. */
+	__asm__("" : "+r"(area));
+	return &__rseq_offset ? __rseq_offset : area - (const char *)__builtin_thread_pointer();
 }
 #else
 static ptrdiff_t find_area(void)

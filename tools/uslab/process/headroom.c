@@ -223,7 +223,7 @@ static bool look_down(struct headroom *headroom, int folder, const char *shown, 
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-static const char *next_line(char **at)
+static char *next_line(char **at)
 {
 	char *line = *at, *end = strchr(line, '\n');
 
@@ -253,7 +253,7 @@ static bool find_path(char path[PATH_MAX], const struct headroom_files *files, b
 	char text[TEXT_BYTES];
 	char file[PATH_MAX];
 	char *at = text;
-	const char *line;
+	char *line;
 
 	snprintf(file, sizeof(file), "%s/cgroup", files->process);
 	if (!read_open(open(file, O_RDONLY | O_CLOEXEC), text, sizeof(text)))

@@ -80,7 +80,7 @@ static void needs_no_filter(void)
 
 static void start_under_one(__attribute__((unused)) void *arg)
 {
-	char word[8] = "readable";
+	char word[] = "readable";
 	char copy[8];
 	void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
