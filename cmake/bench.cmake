@@ -17,7 +17,7 @@ foreach(worker uslab-bench-worker uslab-bench-kernel)
 	target_include_directories(${worker} PRIVATE tools/uslab)
 endforeach()
 
-if(USLAB_INSTALL)
+if(USLAB_INSTALL AND USLAB_TOOLS) # `uslab bench` starts them
 	install(TARGETS uslab_bench_null LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
 	install(TARGETS uslab-bench-worker uslab-bench-cache uslab-bench-kernel
 		RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)

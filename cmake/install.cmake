@@ -77,6 +77,8 @@ find_program(USLAB_SCDOC scdoc NO_CACHE)
 file(GLOB man_sources CONFIGURE_DEPENDS docs/man/*.scd)
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*.cpp examples/*.py)
 set(man_pages "")
+# Beside those of section 1.
+set(pages_of_tools uslab-python.3 uslab_inspect_json.3)
 foreach(source IN LISTS man_sources)
 	cmake_path(GET source STEM LAST_ONLY page)
 	cmake_path(GET page STEM LAST_ONLY page_name)
@@ -96,6 +98,9 @@ foreach(source IN LISTS man_sources)
 		COMMAND ${CMAKE_COMMAND} -DSCDOC=${USLAB_SCDOC} -DINPUT=${source} -DOUTPUT=${output}
 			-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples -P ${PROJECT_SOURCE_DIR}/cmake/man.cmake)
 	list(APPEND man_pages ${output})
+	if((section EQUAL 1 OR page IN_LIST pages_of_tools) AND NOT TARGET uslab_command)
+		continue() # what they are about is not installed
+	endif()
 	install(FILES ${output} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 	if(section EQUAL 3)
 		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
