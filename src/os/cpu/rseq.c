@@ -59,11 +59,10 @@ static ptrdiff_t find_area(void)
 	 * for some linkers (mold) weak names are no need: so here is one that is not weak.
 	 */
 	static void **const volatile needed = &__libc_stack_end;
-	const char *area = (const char *)&none;
+	/* GCC 16 would make one operand of its distance, which no assembler takes. */
+	const char *volatile area = (const char *)&none;
 
 	(void)needed;
-	/* Of the difference of the two GCC 16 makes an operand that no assembler takes. */
-	__asm__("" : "+r"(area));
 	return &__rseq_offset ? __rseq_offset : area - (const char *)__builtin_thread_pointer();
 }
 #else
