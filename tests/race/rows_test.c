@@ -168,7 +168,7 @@ static void *delay(void *arg)
 static void *spawn(void *arg)
 {
 	pthread_barrier_wait(&start);
-	for (unsigned int i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		int status;
 		pid_t pid = fork();
 
