@@ -177,7 +177,7 @@ static int read_lines(struct trace_load *load, struct trace_reader *reader)
  */
 static int no_events(struct trace_load *load, const char *cut)
 {
-	char left_out[sizeof(load->error) + 64] = "";
+	char left_out[sizeof(load->error) + 320] = "";
 
 	if (load->bad)
 		snprintf(left_out, sizeof(left_out), "; lines left out: %llu; the first: %s%s%s",
