@@ -34,6 +34,7 @@ void stats_round(struct round_times *round, const struct job_times *times)
 
 	for (unsigned int verb = 0; verb < REPLAY_NR_VERBS; verb++) {
 		const struct hist *h = &times->hist[verb];
+
 		for (unsigned int i = 0; i < NR_TIMES; i++)
 			round->ns[verb][i] = NAN;
 		if (!h->count)

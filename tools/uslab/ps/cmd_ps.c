@@ -68,8 +68,8 @@ static const struct option_table options = { .command = PS_COMMAND,
 					     .set = set_option,
 					     .check = check };
 
-/* Who is not root sees his own processes. */
-static void warn_closed(const struct ps_table *table)
+/* Of what is not in the list; who is not root sees his own processes. */
+static void warn_incomplete(const struct ps_table *table)
 {
 	if (table->left)
 		util_warn(
@@ -105,7 +105,7 @@ int cmd_ps(int argc, char **argv)
 		else if (ps_print_json(stdout, &table))
 			status = util_fail(PS_COMMAND, "out of memory");
 		fflush(stdout);
-		warn_closed(&table);
+		warn_incomplete(&table);
 		if (table.left)
 			status = EXIT_FAILED;
 	}

@@ -35,9 +35,9 @@
  * How long an answer is waited for: the largest arena takes some seconds. Somebody may start any
  * number of processes that do not answer; the list is to come in less than a minute.
  */
-#define ANSWER_MS 5000
-#define PATIENT 2	   /* so often */
-#define ANSWER_SOON_MS 250 /* from then on */
+#define TIMEOUT_MS 5000
+#define MAX_LONG_TIMEOUTS 2
+#define SHORT_TIMEOUT_MS 250 /* after these */
 #define MAX_SILENT 64
 
 /* What a worker writes: it begins with a process, rows of it, it has ended with it. */
@@ -175,19 +175,19 @@ static void work(int to, const struct list *list, size_t from)
 
 /* ---- who waits for it ------------------------------------------------------------------------ */
 
-static int patience(const struct ps_table *table)
+static int timeout_ms(const struct ps_table *table)
 {
-	return table->silent < PATIENT ? ANSWER_MS : ANSWER_SOON_MS;
+	return table->silent < MAX_LONG_TIMEOUTS ? TIMEOUT_MS : SHORT_TIMEOUT_MS;
 }
 
 /* 1; 0: the worker has ended; -ETIMEDOUT. */
-static int get(int from, int patience_ms, void *data, size_t size)
+static int get(int from, int timeout, void *data, size_t size)
 {
 	char *to = data;
 
 	while (size) {
 		struct pollfd ready = { .fd = from, .events = POLLIN };
-		int found = poll(&ready, 1, patience_ms);
+		int found = poll(&ready, 1, timeout);
 		ssize_t n;
 
 		if (found < 0 && errno == EINTR)
@@ -223,7 +223,7 @@ static int take_messages(struct ps_table *table, struct progress *progress, cons
 	struct message message;
 	int ret;
 
-	while ((ret = get(from, patience(table), &message, sizeof(message))) > 0) {
+	while ((ret = get(from, timeout_ms(table), &message, sizeof(message))) > 0) {
 		struct ps_row *row;
 
 		if (message.at >= list->count)
@@ -239,7 +239,7 @@ static int take_messages(struct ps_table *table, struct progress *progress, cons
 		row = add_row(table);
 		if (!row)
 			return -ENOMEM;
-		ret = get(from, patience(table), row, sizeof(*row));
+		ret = get(from, timeout_ms(table), row, sizeof(*row));
 		if (ret <= 0) {
 			table->count--;
 			return ret;
